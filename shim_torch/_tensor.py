@@ -131,7 +131,7 @@ def new(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def record_stream(self: Any, stream: Any) -> None:
     """Memory freed after this is not reused before ``stream``'s work of then is done."""
-    if self.is_cuda and not _core.cuda_record_stream(self, stream.cuda_stream):
+    if self.is_cuda and not _core.cuda_record_stream(self, stream.cuda_stream, stream.device_index):
         event = stream.record_event()
         event.wait()  # somebody else's memory: the tensor's own stream waits, and it is freed in that order
 

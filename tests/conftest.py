@@ -38,12 +38,15 @@ def pytest_generate_tests(metafunc: Any) -> None:
 @pytest.fixture
 def device(request: Any) -> Any:
     """The device under test: where the test's factories make their tensors, unless they are told otherwise."""
+    from devices import tested
+
     import shim_torch
 
-    if request.param == "cuda":
+    name = tested(request.param)
+    if name == "cuda":
         shim_torch.backends.cudnn.allow_tf32 = False  # float32 is computed as such
-    with shim_torch.device(request.param):
-        yield request.param
+    with shim_torch.device(name):
+        yield name
 
 
 def pytest_configure(config: Any) -> None:

@@ -2,10 +2,12 @@
 
 A test that takes the fixture ``device`` (tests/conftest.py) runs once for each of ``devices()``, with that device as the
 default one: what its factories make is there. On ``meta`` shapes, dtypes and strides are compared, by ``check_forms``.
+With ``SHIM_TEST_CUDA=cuda:1`` in the environment that GPU takes the place of ``cuda``, while device 0 stays current.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +17,24 @@ import shim_torch
 def devices() -> list[str]:
     """cpu and meta, and cuda where there is a GPU."""
     return ["cpu", "meta", *(["cuda"] if shim_torch.cuda.is_available() else [])]
+
+
+class Indexed(str):
+    """A name with an index (``cuda:1``) which tests compare, and look up, as they do its type (``cuda``)."""
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == other or self.partition(":")[0] == other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.partition(":")[0])
+
+
+def tested(name: str) -> str:
+    """The device that tests for ``name`` run on."""
+    return Indexed(os.environ["SHIM_TEST_CUDA"]) if name == "cuda" and "SHIM_TEST_CUDA" in os.environ else name
 
 
 def forms(value: Any) -> Any:

@@ -14,8 +14,8 @@ from shim_torch._impl.native import _core
         (lambda: _core.cuda_device_attribute(75), "expected 2 arguments, got 1"),
         (lambda: _core.cuda_device_attribute(75, "0"), "argument 2: no integer"),
         (lambda: _core.cuda_set_device(1 << 40), "argument 1: an integer beyond 32 bits"),
-        (lambda: _core.cuda_stream_wait_event(0, 1 << 70), "argument 2: an integer beyond 64 bits"),
-        (lambda: _core.cuda_record_stream(None, 0), "argument 1: no tensor"),
+        (lambda: _core.cuda_stream_wait_event(0, 0, 1 << 70), "argument 3: an integer beyond 64 bits"),
+        (lambda: _core.cuda_record_stream(None, 0, 0), "argument 1: no tensor"),
         (lambda: _core.cublaslt_check(3), "argument 1: no string"),
         (
             lambda: _core.cudnn_rnn_buffer([torch.ones(2), 3], 4, 3, 2, 4, 0, 1, False),

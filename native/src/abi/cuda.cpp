@@ -155,11 +155,10 @@ SHIM_EXPORT Err torch_get_cuda_stream_from_pool(bool high_priority, int32_t devi
     *result = host().pool_stream(high_priority, device);
   });
 }
-SHIM_EXPORT Err torch_cuda_stream_synchronize(void* stream, int32_t) {
+SHIM_EXPORT Err torch_cuda_stream_synchronize(void* stream, int32_t index) {
   return caught([&] {
-    const auto& driver = cuda::require("torch_cuda_stream_synchronize");
-    cuda::ensure_context();
-    cuda::check(driver.stream_synchronize(static_cast<cuda::CUstream>(stream)), "cuStreamSynchronize");
+    cuda::require("torch_cuda_stream_synchronize");
+    cuda::synchronize_stream(device_or_current(index), static_cast<cuda::CUstream>(stream));
   });
 }
 SHIM_EXPORT Err aoti_torch_create_cuda_stream_guard(void* stream, int32_t index, StreamGuard** result) {

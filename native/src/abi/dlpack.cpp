@@ -100,14 +100,9 @@ void dlpack_order_streams(const TensorImpl& t, long long consumer) {
   CHECK(Kind::Buffer, consumer != 0,
       "stream=0 is ambiguous for CUDA: use 1 (legacy default), 2 (per-thread default), or a stream's pointer");
   auto theirs = reinterpret_cast<cuda::CUstream>(consumer == 1 ? 0 : intptr_t(consumer));
-  cuda::CUstream ours = cuda::current_stream(t.device().index);
-  if (theirs == ours) return;
-  const cuda::Driver& d = cuda::require("torch.Tensor.__dlpack__");
-  cuda::CUevent event = nullptr;
-  cuda::check(d.event_create(&event, 2), "cuEventCreate");
-  d.event_record(event, ours);
-  d.stream_wait_event(theirs, event, 0);
-  d.event_destroy(event);
+  cuda::require("torch.Tensor.__dlpack__");
+  const int device = t.device().index;  // the consumer's stream is one of this device
+  cuda::order_streams(cuda::current_stream(device), device, theirs, device);
 }
 
 int dlpack_allocate(

@@ -73,7 +73,10 @@ class Node : public Traversable {
   uint64_t sequence = 0;
   uint64_t topological = 0;  // 1 + the largest of the next nodes
   HookList pre_hooks, tensor_pre_hooks, retain_hooks, post_hooks;
-  void* pyobj = nullptr;  // the Python view of this node, borrowed
+  void* pyobj = nullptr;   // the Python view of this node, borrowed
+  void* stream = nullptr;  // that the forward's work went to,
+  bool on_stream = false;  // if that is known
+  int8_t gpu = -1;         // of its first output; -1: none
   Ref<Metadata> metadata;
   virtual Grads apply(Grads&& grads) = 0;                        // as many results as next_edges
   virtual void release_saved() {}                                // after backward without retain_graph

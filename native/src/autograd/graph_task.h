@@ -2,12 +2,13 @@
 // One backward pass: what it knows about the nodes, and the order in which they run.
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include "autograd/autograd.h"
+#include "autograd/node_states.h"
 #include "autograd/nodes.h"
+#include "autograd/streams.h"
 #include "core/sparse.h"
 
 namespace shim::graph_task {
@@ -18,54 +19,6 @@ void fit(Tensor& g, const InputMeta& meta, const Node& from, size_t index);
 class GraphTask;
 inline thread_local GraphTask* current = nullptr;
 inline std::atomic<int64_t> next_task{0};
-
-struct Slot {
-  uint32_t input;
-  size_t slot;
-};
-
-// What one pass knows about one node.
-struct State {
-  Node* node;
-  int waiting = 0;  // edges whose gradients have not come yet
-  bool needed = false, queued = false, reached = false;
-  Grads grads;
-  std::vector<Slot> captures;
-};
-
-// Open addressing: a pass looks up every edge of the graph twice.
-class States {
- public:
-  State& operator[](Node* n) {
-    if (all_.size() * 2 >= slots_.size()) grow();
-    uint32_t& at = place(n);
-    if (at == kNone) {
-      at = uint32_t(all_.size());
-      all_.push_back({n, 0, false, false, false, {}, {}});
-    }
-    return all_[at];
-  }
-  State* find(const Node* n) {
-    if (slots_.empty()) return nullptr;
-    uint32_t at = place(n);
-    return at == kNone ? nullptr : &all_[at];
-  }
-  std::vector<State>& all() { return all_; }
-
- private:
-  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-  uint32_t& place(const Node* n) {
-    size_t mask = slots_.size() - 1, i = (reinterpret_cast<uintptr_t>(n) >> 4) * 0x9E3779B97F4A7C15ull >> 20 & mask;
-    while (slots_[i] != kNone && all_[slots_[i]].node != n) i = (i + 1) & mask;
-    return slots_[i];
-  }
-  void grow() {
-    slots_.assign(std::max<size_t>(64, slots_.size() * 4), kNone);
-    for (uint32_t k = 0; k < all_.size(); ++k) place(all_[k].node) = k;
-  }
-  std::vector<State> all_;
-  std::vector<uint32_t> slots_;
-};
 
 class GraphTask {
  public:
@@ -90,6 +43,7 @@ class GraphTask {
   Grads run(size_t slots) {
     captured_.resize(slots);
     explore();
+    if (!streams_.idle()) apart_ = &streams_;
     if (targeted_) find_needed();
     for (auto& [edge, grad] : pending_) receive(edge, std::move(grad));
     pending_.clear();
@@ -101,6 +55,7 @@ class GraphTask {
       heap_.pop_back();
       evaluate(node);
     }
+    if (apart_) apart_->finish();
     for (size_t i = 0; i < callbacks_.size(); ++i) {
       auto callback = callbacks_[i];  // it may queue others
       callback();
@@ -163,6 +118,7 @@ class GraphTask {
       State& s = states_[n];
       if (s.queued) return;  // the flag serves as "seen" until the pass starts
       s.queued = s.reached = true;
+      streams_.see(*n);
       stack.push_back(n);
     };
     for (auto& r : roots_) visit(r.get());
@@ -197,6 +153,7 @@ class GraphTask {
     if (buffer.size() < size) buffer.resize(size);
     Tensor& place = buffer[edge.input_nr];
     if (!g) return;
+    if (apart_ && place) apart_->before_sum(*edge.node, place);
     if (!place) {
       place = std::move(g);
     } else if (!options_.create_graph && place->use_count() == 1 && place->storage()->use_count() == 1 &&
@@ -206,6 +163,7 @@ class GraphTask {
     } else {  // a dense sum of both kinds starts at the dense one; of sparse ones the later comes first
       place = is_sparse(*place) ? engine_ops().add(g, place) : engine_ops().add(place, g);
     }
+    if (apart_) apart_->sent(*edge.node, place);
   }
 
   void evaluate(const Ref<Node>& node) {
@@ -217,6 +175,7 @@ class GraphTask {
       ~Restore() { place = old; }
     } restore{running_, running_};
     running_ = node.get();
+    const BackwardStreams::Entered entered(apart_, *node, state.grads);
     if (!targeted_ || state.needed || !state.captures.empty()) out = compute(node);
     for (size_t i = 0; i < node->next_edges.size(); ++i) {
       Edge& e = node->next_edges[i];
@@ -239,7 +198,10 @@ class GraphTask {
       before_running_ = true;
       for (auto hooks = node->tensor_hooks(); auto& h : hooks) h->pre(grads);
     }
-    for (Slot s : state.captures) captured_[s.slot] = grads[s.input];
+    for (Slot s : state.captures) {
+      captured_[s.slot] = grads[s.input];
+      if (apart_) apart_->captured(grads[s.input]);
+    }
     if (targeted_ && !state.needed) return {};
     bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return bool(g); });
     if (!any && !node->runs_without_gradients()) return {};
@@ -285,6 +247,8 @@ class GraphTask {
   std::vector<Ref<Node>> roots_;
   std::vector<std::pair<Edge, Tensor>> pending_;
   States states_;
+  BackwardStreams streams_;
+  BackwardStreams* apart_ = nullptr;  // where not all runs where the caller is
   std::vector<Node*> heap_;
   std::vector<std::function<void()>> callbacks_;
   Grads captured_;

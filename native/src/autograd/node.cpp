@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "autograd/autograd.h"
+#include "autograd/streams.h"
 
 namespace shim {
 
@@ -48,6 +49,10 @@ std::string Node::forward_name() const {
 
 uint32_t Node::add_input(const TensorImpl& t) {
   inputs.push_back({Dims(t.sizes().begin(), t.sizes().end()), t.dtype(), t.device()});
+  if (t.device().is_cuda() && gpu < 0 && stream_ops().of_forward && !SubclassOps::is_special(t)) {
+    gpu = t.device().index;
+    on_stream = stream_ops().of_forward(gpu, &stream);
+  }
   return uint32_t(inputs.size() - 1);
 }
 

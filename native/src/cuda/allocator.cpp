@@ -85,17 +85,20 @@ Block* uncached(size_t bytes, int device, CUstream stream) {
 
 void free_uncached(Block* b) {
   const Driver& d = driver();
-  CUcontext before = nullptr;
-  d.ctx_get(&before);
-  if (before != primary_context(b->device)) d.ctx_set(primary_context(b->device));
-  for (CUstream other : b->others) {
+  for (const Worker& other : b->others) {
     CUevent event = nullptr;
+    OnDevice there(other.device);
     if (d.event_create(&event, 2) != 0) continue;
-    if (d.event_record(event, other) == 0) d.stream_wait_event(b->stream, event, 0);
+    if (d.event_record(event, other.stream) == 0) {
+      OnDevice home(b->device);
+      d.stream_wait_event(b->stream, event, 0);
+    }
     d.event_destroy(event);
   }
-  if (d.mem_free_async(b->data, b->stream) != 0) d.mem_free(b->data);  // the stream is gone, or is being captured
-  if (before) d.ctx_set(before);
+  {
+    OnDevice current(b->device);
+    if (d.mem_free_async(b->data, b->stream) != 0) d.mem_free(b->data);  // the stream is gone, or is being captured
+  }
   block_cache(b->device).track(b->size, false);
   delete b;
 }
@@ -168,14 +171,15 @@ void install_allocator() {
   cuda_allocator().allocate = allocate_cuda;
   cuda_allocator().allocate_pinned = allocate_pinned;
   Storage::copy_device = [](void* to, const void* from, size_t bytes, Device where) {
-    copy_bytes(to, from, bytes, current_stream(where.index));
+    const int device = where.index < 0 ? current_device() : where.index;
+    copy_bytes(to, from, bytes, device, current_stream(device));
   };
 }
 
-bool record_stream(const Storage& storage, const void* data, CUstream stream) {
+bool record_stream(const Storage& storage, const void* data, CUstream stream, int device) {
   if (storage.deleter() == free_block) {
     auto* b = static_cast<Block*>(storage.context());
-    block_cache(b->device).record(b, stream);
+    block_cache(b->device).record(b, {stream, device});
     return true;
   }
   Names& n = names();
@@ -185,7 +189,7 @@ bool record_stream(const Storage& storage, const void* data, CUstream stream) {
   if (after == n.blocks.begin()) return false;
   Block* b = std::prev(after)->second;
   if (address >= b->data + b->size) return false;
-  block_cache(b->device).record(b, stream);
+  block_cache(b->device).record(b, {stream, device});
   return true;
 }
 

@@ -212,21 +212,21 @@ void BlockCache::put(Block* b) {
 
 // --- other streams --------------------------------------------------------------------------------------------------------
 
-void BlockCache::record(Block* b, CUstream stream) {
+void BlockCache::record(Block* b, Worker worker) {
   std::lock_guard<std::mutex> guard(lock_);
-  const CUstream own = b->home ? b->home->stream : b->stream;
-  if (stream != own && std::find(b->others.begin(), b->others.end(), stream) == b->others.end())
-    b->others.push_back(stream);
+  const Worker own{b->home ? b->home->stream : b->stream, device_};
+  if (worker != own && std::find(b->others.begin(), b->others.end(), worker) == b->others.end())
+    b->others.push_back(worker);
 }
 
 void BlockCache::record_events(Block* b) {
   const Driver& d = driver();
-  OnDevice current(device_);
   RelaxedCapture relaxed;
-  for (CUstream stream : b->others) {
+  for (const Worker& other : b->others) {
     CUevent event = nullptr;
+    OnDevice current(other.device);
     if (d.event_create(&event, kNoTiming) != 0) continue;
-    if (d.event_record(event, stream) != 0) {  // the stream is gone, and its work with it
+    if (d.event_record(event, other.stream) != 0) {  // the stream is gone, and its work with it
       d.event_destroy(event);
       continue;
     }

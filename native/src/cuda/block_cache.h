@@ -19,6 +19,12 @@ constexpr size_t kSmallRequest = 1 << 20;  // requests up to this are cut from s
 struct Arena;
 struct BlockPool;
 
+struct Worker {  // a stream that works on a block
+  CUstream stream;
+  int device;  // the stream's: null is another stream on each
+  bool operator==(const Worker&) const = default;
+};
+
 struct Block {
   CUdeviceptr data = 0;
   size_t size = 0, requested = 0;
@@ -29,7 +35,7 @@ struct Block {
   Block *before = nullptr, *after = nullptr;  // neighbours in the segment
   bool used = false, named = false;           // named: known by its address
   int events = 0;                             // recorded when it was freed and not yet reached
-  std::vector<CUstream> others;               // streams besides its own that work on it
+  std::vector<Worker> others;                 // streams besides its own that work on it
 };
 
 struct BySize {
@@ -84,8 +90,8 @@ class BlockCache {
   // Null when the device has no memory left. `pool`: a private one; null for the device's.
   Block* allocate(size_t bytes, CUstream stream, BlockPool* pool);
   void free(Block*);
-  void record(Block*, CUstream);  // the stream works on the block too
-  void empty();                   // unused segments go back to the driver's pool, and that pool's to the device
+  void record(Block*, Worker);  // the stream works on the block too
+  void empty();                 // unused segments go back to the driver's pool, and that pool's to the device
   void begin_capture(BlockPool* pool) {
     std::lock_guard<std::mutex> guard(lock_);
     ++captures_, ++pool->graphs;

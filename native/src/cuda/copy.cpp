@@ -36,8 +36,7 @@ void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
     Storage::copy_device(self->data(), src->data(), bytes, where);
     // The driver may still read host memory after the call, always where it is pinned and at times where it is not: who did
     // not ask for that may change or free it now.
-    if ((from_cpu || to_cpu) && !non_blocking)
-      cuda::check(cuda::driver().stream_synchronize(cuda::current_stream(where.index)), "cuStreamSynchronize");
+    if ((from_cpu || to_cpu) && !non_blocking) cuda::synchronize_stream(where.index, cuda::current_stream(where.index));
     return;
   }
   // Cast and spread on the host side of a transfer, or on the device when only its tensor is strided.
@@ -72,7 +71,8 @@ bool fill_on_device(const Tensor& self, Scalar value) {
     count *= size / 4;
     size = 4;
   }
-  cuda::fill_bytes(self->data(), element, size, size_t(count), cuda::current_stream(self->device().index));
+  cuda::fill_bytes(
+      self->data(), element, size, size_t(count), self->device().index, cuda::current_stream(self->device().index));
   return true;
 }
 

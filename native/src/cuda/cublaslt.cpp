@@ -163,10 +163,8 @@ Handle handle(int device) {
   if (handles->size() <= size_t(device)) handles->resize(size_t(device) + 1, nullptr);
   Handle& h = (*handles)[size_t(device)];
   if (!h) {
-    const int before = cuda::current_device();
-    cuda::set_device(device);
+    cuda::OnDevice current(device);
     if (l.create(&h) != kSuccess) h = nullptr;
-    cuda::set_device(before);
   }
   return h;
 }

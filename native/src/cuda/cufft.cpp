@@ -76,8 +76,10 @@ FftPlan& fft_plan(const FftLibrary& l, int type, int rank, const int64_t* sizes,
   key.insert(key.end(), sizes, sizes + rank);
   if (const auto it = plans.find(key); it != plans.end()) return it->second;
   if (plans.size() >= kMostFftPlans) {
-    for (auto& [k, p] : plans)
+    for (auto& [k, p] : plans) {
+      OnDevice current(int(k[1]));
       if (p.usable) l.destroy(p.handle);
+    }
     plans.clear();
   }
   FftPlan& p = plans[std::move(key)];

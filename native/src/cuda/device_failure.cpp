@@ -75,6 +75,7 @@ int newly_asserted(Failures& f) {
 
 AssertRecord* record_of(int device) {
   Failures& f = failures();
+  OnDevice current(device);
   std::lock_guard<std::mutex> guard(f.lock);
   auto [it, fresh] = f.records.try_emplace(device, nullptr);
   if (!fresh) return it->second;
@@ -137,6 +138,7 @@ void check_device(int device) {
   refuse_broken(device);
   const Driver& d = driver();
   if (!d.loaded || !d.stream_capturing || !d.stream_query) return;
+  OnDevice current(device);
   const CUstream stream = current_stream(device);
   int captures = 0;
   CUresult r = d.stream_capturing(stream, &captures);
@@ -148,10 +150,10 @@ void give_assert_record(CUmodule module, int device) {
   const Driver& d = driver();
   using Set = entries::asserts::set_assert_record;
   CUfunction set = nullptr;
+  OnDevice current(device);
   if (d.module_function(&set, module, Set::name) != 0 || !set) return;
   AssertRecord* record = record_of(device);
   if (!record) return;
-  OnDevice current(device);
   RelaxedCapture relaxed;
   constexpr unsigned kNonBlocking = 1;
   CUstream stream = nullptr;  // a stream that no capture is about

@@ -2,10 +2,14 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
 
+#include "cuda/backward_streams.h"
 #include "cuda/device_failure.h"
 
 namespace shim::cuda {
@@ -13,12 +17,15 @@ namespace {
 
 struct Loaded {
   Driver table;
-  std::vector<CUcontext> contexts;
+  std::array<std::atomic<CUcontext>, kMostDevices> contexts{};  // those that were asked for
   std::mutex lock;
   Loaded();
 };
 
 Loaded::Loaded() {
+  table.ctx_get = [](CUcontext*) {
+    return CUresult(3);
+  };  // CUDA_ERROR_NOT_INITIALIZED: OnDevice asks first and then says why
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     table.why = "libcuda.so.1 could not be loaded: there is no NVIDIA driver on this machine";
@@ -40,8 +47,8 @@ Loaded::Loaded() {
     return;
   }
   table.loaded = true;
-  table.devices = count;
-  contexts.assign(size_t(count), nullptr);
+  table.devices = std::min(count, kMostDevices);
+  several_devices = table.devices > 1;
 }
 
 Loaded& loaded() {
@@ -50,8 +57,9 @@ Loaded& loaded() {
 }
 
 thread_local int tls_device = 0;
-thread_local bool tls_context = false;
 thread_local std::vector<CUstream> tls_streams;
+thread_local std::array<CUstream, kMostDevices> tls_used;  // as current_stream() said last
+thread_local uint64_t tls_asked = 0;                       // a bit a device: it was asked
 intptr_t (*cupy_stream)(int) = nullptr;
 
 }  // namespace
@@ -86,13 +94,22 @@ CUcontext primary_context(int index) {
   Loaded& l = loaded();
   CHECK(Kind::Runtime, index >= 0 && index < d.devices, "CUDA error: invalid device ordinal ", index, "; there are ",
       d.devices, " devices");
+  std::atomic<CUcontext>& kept = l.contexts[size_t(index)];
+  if (CUcontext known = kept.load(std::memory_order_acquire)) return known;
   std::lock_guard<std::mutex> guard(l.lock);
-  if (!l.contexts[size_t(index)]) {
+  if (!kept.load()) {
     CUdevice device = 0;
+    CUcontext made = nullptr;
     check(d.device_get(&device, index), "cuDeviceGet");
-    check(d.primary_retain(&l.contexts[size_t(index)], device), "cuDevicePrimaryCtxRetain");
+    check(d.primary_retain(&made, device), "cuDevicePrimaryCtxRetain");
+    kept.store(made, std::memory_order_release);
   }
-  return l.contexts[size_t(index)];
+  return kept.load();
+}
+
+CUcontext retained_context(int index) {
+  return unsigned(index) < unsigned(kMostDevices) ? loaded().contexts[size_t(index)].load(std::memory_order_acquire)
+                                                  : nullptr;
 }
 
 // Another library (CuPy, JAX) may have made another context current on this thread: the driver is asked, 10 ns.
@@ -101,21 +118,28 @@ int current_device() {
   if (!d.loaded) return 0;
   CUcontext now = nullptr;
   CUdevice device = 0;
-  if (d.ctx_get(&now) == 0 && now && d.ctx_device(&device) == 0) return device;
-  return tls_device;
+  if (d.ctx_get(&now) != 0 || !now || now == retained_context(tls_device)) return tls_device;
+  return d.ctx_device(&device) == 0 ? device : tls_device;
 }
 
 void set_device(int index) {
   check(driver().ctx_set(primary_context(index)), "cuCtxSetCurrent");
   tls_device = index;
-  tls_context = true;
 }
 
-void restore_device(
-    int index) noexcept {  // where the device failed the driver may refuse, and the failure is what counts
-  driver().ctx_set(loaded().contexts[size_t(index)]);
-  tls_device = index;
+void OnDevice::enter(int device, CUcontext now) {
+  if (!now) {  // a thread's first call: its device is made current for good
+    set_device(tls_device);
+    if (device == tls_device) return;
+    now = primary_context(tls_device);
+  }
+  const CUcontext wanted = primary_context(device);
+  if (wanted == now) return;
+  check(driver().ctx_set(wanted), "cuCtxSetCurrent");
+  before_ = now;
 }
+
+void OnDevice::leave() noexcept { driver().ctx_set(before_); }
 
 void ensure_context() {
   const Driver& d = driver();
@@ -128,9 +152,20 @@ void use_cupy_stream_getter(intptr_t (*get)(int)) { cupy_stream = get; }
 
 CUstream current_stream(int device) {
   if (device < 0) device = current_device();
+  CUstream found = size_t(device) < tls_streams.size() ? tls_streams[size_t(device)] : nullptr;
   if (cupy_stream)  // else a stream of ours that this thread chose before CuPy was loaded
-    if (const intptr_t stream = cupy_stream(device)) return reinterpret_cast<CUstream>(stream);
-  return size_t(device) < tls_streams.size() ? tls_streams[size_t(device)] : nullptr;
+    if (const intptr_t stream = cupy_stream(device)) found = reinterpret_cast<CUstream>(stream);
+  if (device < kMostDevices) {
+    tls_used[size_t(device)] = found;
+    tls_asked |= uint64_t(1) << device;
+  }
+  return found;
+}
+
+bool stream_used_last(int device, CUstream* stream) {
+  if (unsigned(device) >= unsigned(kMostDevices) || !(tls_asked >> device & 1)) return false;
+  *stream = tls_used[size_t(device)];
+  return true;
 }
 
 void set_current_stream(int device, CUstream stream) {
@@ -145,39 +180,9 @@ bool capturing(CUstream stream) {
   return d.loaded && d.stream_capturing(stream, &status) == 0 && status != 0;
 }
 
-void copy_bytes(void* to, const void* from, size_t bytes, CUstream stream) {
-  if (!bytes) return;
-  ensure_context();
-  check(driver().memcpy_async(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes, stream),
-      "cuMemcpyAsync");
-}
-
-// `later` waits for what `first`, a stream of `device`, holds now.
-static void order(CUstream first, int device, CUstream later) {
-  const Driver& d = driver();
-  OnDevice current(device);
-  CUevent event = nullptr;
-  check(d.event_create(&event, 2 /* no timing */), "cuEventCreate");
-  CUresult r = d.event_record(event, first);
-  if (r == 0) r = d.stream_wait_event(later, event, 0);
-  d.event_destroy(event);  // the driver keeps it until it is reached
-  check(r, "cuStreamWaitEvent");
-}
-
-void copy_between(void* to, int to_device, const void* from, int from_device, size_t bytes) {
-  if (!bytes) return;
-  const CUstream reader = current_stream(from_device), writer = current_stream(to_device);
-  order(writer, to_device, reader);
-  {
-    OnDevice current(from_device);
-    copy_bytes(to, from, bytes, reader);  // on the source's stream: its memory is reused in that order
-  }
-  order(reader, from_device, writer);
-}
-
-void fill_bytes(void* to, const void* element, int itemsize, size_t count, CUstream stream) {
+void fill_bytes(void* to, const void* element, int itemsize, size_t count, int device, CUstream stream) {
   if (!count) return;
-  ensure_context();
+  OnDevice current(device);
   const Driver& d = driver();
   CUdeviceptr p = reinterpret_cast<CUdeviceptr>(to);
   if (itemsize == 1)

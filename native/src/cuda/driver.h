@@ -59,6 +59,10 @@ struct LaunchConfig {
   LaunchAttribute* attributes;
   unsigned count;
 };
+struct MemoryAccess {  // who may read and write a pool's memory
+  int location_type;   // 1: a device
+  int device, flags;   // 3: reads and writes
+};
 static_assert(
     sizeof(KernelNode) == 72 && sizeof(EdgeData) == 8 && sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 
@@ -93,7 +97,9 @@ static_assert(
   X(pool_set, cuMemPoolSetAttribute, (CUmemoryPool, int, void*))                                                    \
   X(pool_get, cuMemPoolGetAttribute, (CUmemoryPool, int, void*))                                                    \
   X(pool_trim, cuMemPoolTrimTo, (CUmemoryPool, size_t))                                                             \
+  X(pool_access, cuMemPoolSetAccess, (CUmemoryPool, const MemoryAccess*, size_t))                                   \
   X(memcpy_async, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                                      \
+  X(memcpy_peer_async, cuMemcpyPeerAsync, (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream))       \
   X(memset_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                                  \
   X(memset16_async, cuMemsetD16Async, (CUdeviceptr, unsigned short, size_t, CUstream))                              \
   X(memset32_async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream))                                    \
@@ -149,22 +155,32 @@ void check(CUresult, const char* what);       // torch.AcceleratorError "CUDA er
 std::string describe(CUresult, const char* what);
 
 int device_count();
-int current_device();                     // of this thread; 0 until something else is set
-void set_device(int index);               // makes the primary context of the device current
-void restore_device(int index) noexcept;  // the same, of a device that was current
-void ensure_context();                    // before any call that needs a context on this thread
-struct OnDevice {                         // the device is current within
-  int before = current_device(), device;
-  explicit OnDevice(int d) : device(d) {
-    ensure_context();
-    if (before != device) set_device(device);
+constexpr int kMostDevices = 64;        // of those that are used
+inline bool several_devices = false;    // known once the driver is loaded
+int current_device();                   // of this thread; 0 until something else is set
+void set_device(int index);             // makes the primary context of the device current
+void ensure_context();                  // before any call that needs a context on this thread
+CUcontext primary_context(int index);   // retains it at the first call
+CUcontext retained_context(int index);  // null: not retained yet
+// The context of the device is current within, whatever was before; what a device runs, and the handles that belong to it, are made and
+// used so. A stream that is null is the default one of the current device. Costs one question to the driver where nothing is to be changed.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    CUcontext now = nullptr;
+    driver().ctx_get(&now);
+    if (!now || now != retained_context(device)) enter(device, now);
   }
   ~OnDevice() {
-    if (before != device) restore_device(before);
+    if (before_) leave();
   }
   OnDevice(const OnDevice&) = delete;
+
+ private:
+  void enter(int device, CUcontext now);
+  void leave() noexcept;        // where the device failed the driver may refuse, and the failure is what counts
+  CUcontext before_ = nullptr;  // to be made current again
 };
-CUcontext primary_context(int index);
 
 // The one source of the current stream: CuPy's thread-local one once CuPy is loaded, else this library's own.
 CUstream current_stream(int device);
@@ -172,11 +188,15 @@ void set_current_stream(int device, CUstream);  // ours, for when CuPy has none 
 void use_cupy_stream_getter(intptr_t (*get_stream)(int));
 
 bool capturing(CUstream);
-void copy_bytes(void* to, const void* from, size_t bytes, CUstream);  // asynchronous, any direction (unified addresses)
+// Asynchronous, between memory of the host and of the device, whose stream it is.
+void copy_bytes(void* to, const void* from, size_t bytes, int device, CUstream);
+// `later`, a stream of a device, waits for what `first`, a stream of another or the same, holds now.
+void order_streams(CUstream first, int device, CUstream later, int later_device);
 // From one GPU to another, after what both current streams hold and before what they get next.
 void copy_between(void* to, int to_device, const void* from, int from_device, size_t bytes);
+void synchronize_stream(int device, CUstream);  // waits, with the interpreter's lock as it is
 // Sets `count` elements of 1, 2 or 4 bytes, all the same, asynchronously.
-void fill_bytes(void* to, const void* element, int itemsize, size_t count, CUstream);
+void fill_bytes(void* to, const void* element, int itemsize, size_t count, int device, CUstream);
 
 // Memory of the stream-ordered pool, kept in blocks of our own (block_cache.h).
 struct MemoryStats {
@@ -184,7 +204,7 @@ struct MemoryStats {
 };
 MemoryStats memory_stats(int device);
 void install_allocator();
-bool record_stream(const Storage&, const void* data, CUstream);  // false: not this allocator's memory
+bool record_stream(const Storage&, const void* data, CUstream, int device);  // false: not this allocator's memory
 // Memory by its address, for CuPy: null where there is none left.
 void* allocate_named(void*, size_t bytes, int device);
 void free_named(void*, void* data, int device);

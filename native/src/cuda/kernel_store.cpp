@@ -86,6 +86,7 @@ CUmodule load(const Specialisation& s, const std::string& text, int device, int 
     const Code code = code_for(s, architecture, compiles, again);
     log = code.log;
     if (code.bytes.empty()) return nullptr;
+    OnDevice current(device);
     if ((failed = driver().module_load(&module, code.bytes.data())) == 0) {
       give_assert_record(module, device);
       return module;
@@ -142,6 +143,7 @@ CUfunction loaded_kernel(
   const Specialisation s = Specialisation::of(program, options);
   CUmodule module = module_of(device, s);
   CUfunction function = nullptr;
+  OnDevice current(device);
   if (!module || driver().module_function(&function, module, entry) == 0) return function;
   report({s, architecture_of(device), std::string("there is no kernel ") + entry});
   return nullptr;

@@ -22,7 +22,6 @@ cuda::CUfunction KernelTable::find(int device, DType dtype, int entry) {
   const int type = type_number(dtype);
   if (type < 0 || device < 0 || device >= kMaxDevices) return nullptr;
   if (!asked_[device][type][entry]) {
-    cuda::ensure_context();
     cuda::CUfunction f = cuda::loaded_kernel(device, file_, {"TYPE=" + std::to_string(type)}, entries_[size_t(entry)]);
     known_[device][type][entry] = f;
     asked_[device][type][entry] = true;

@@ -1,4 +1,5 @@
 // `shim_torch._impl.native._core.cuda_*`: devices, streams, events, graphs and memory of the CUDA driver, for shim_torch.cuda.
+#include "cuda/backward_streams.h"
 #include "cuda/device_failure.h"
 #include "cuda/driver.h"
 #include "cuda/elementwise.h"
@@ -60,12 +61,10 @@ bool can_access_peer(int device, int peer) {
 
 CUstream make_stream(int device, int priority) {  // non-blocking
   const Driver& d = require("torch.cuda.Stream");
-  int before = current_device();
-  set_device(device);
+  OnDevice current(device);
   CUstream stream = nullptr;
-  CUresult r = d.stream_create(&stream, 1, priority);
-  set_device(before);
-  check(r, "cuStreamCreateWithPriority");
+  check(d.stream_create(&stream, 1, priority), "cuStreamCreateWithPriority");
+  remember_stream(stream);  // torch.cuda.Stream keeps it in a pool
   return stream;
 }
 
@@ -77,9 +76,9 @@ std::tuple<int, int> stream_priorities() {  // the least, the greatest
   return {least, greatest};
 }
 
-void synchronize_stream(CUstream stream) {
+void wait_for_stream(int device, CUstream stream) {
   const Driver& d = require("torch.cuda.Stream.synchronize");
-  ensure_context();
+  OnDevice current(device);
   CUresult r;
   {
     GilRelease nogil;
@@ -88,43 +87,45 @@ void synchronize_stream(CUstream stream) {
   check(r, "cuStreamSynchronize");
 }
 
-bool query_stream(CUstream stream) {
-  ensure_context();
-  CUresult r = require("torch.cuda.Stream.query").stream_query(stream);
+bool query_stream(int device, CUstream stream) {
+  const Driver& d = require("torch.cuda.Stream.query");
+  OnDevice current(device);
+  CUresult r = d.stream_query(stream);
   if (r != kNotReady) check(r, "cuStreamQuery");
   return r != kNotReady;
 }
 
-void wait_event(CUstream stream, CUevent event) {
-  ensure_context();
-  check(require("torch.cuda.Stream.wait_event").stream_wait_event(stream, event, 0), "cuStreamWaitEvent");
+void wait_event(int device, CUstream stream, CUevent event) {
+  const Driver& d = require("torch.cuda.Stream.wait_event");
+  OnDevice current(device);
+  check(d.stream_wait_event(stream, event, 0), "cuStreamWaitEvent");
 }
 
 void synchronize(int device) {
   const Driver& d = require("torch.cuda.synchronize");
-  int before = current_device();
-  set_device(device);
+  OnDevice current(device);
   CUresult r;
   {
     GilRelease nogil;
     r = d.ctx_synchronize();
   }
-  set_device(before);
   check(r, "cuCtxSynchronize");
 }
 
 // --- events -------------------------------------------------------------------------------------------------------------
 
-CUevent make_event(int flags) {
+CUevent make_event(int device, int flags) {
+  const Driver& d = require("torch.cuda.Event");
+  OnDevice current(device);
   CUevent event = nullptr;
-  ensure_context();
-  check(require("torch.cuda.Event").event_create(&event, unsigned(flags)), "cuEventCreate");
+  check(d.event_create(&event, unsigned(flags)), "cuEventCreate");
   return event;
 }
 
-void record_event(CUevent event, CUstream stream) {
-  ensure_context();
-  check(require("torch.cuda.Event.record").event_record(event, stream), "cuEventRecord");
+void record_event(int device, CUevent event, CUstream stream) {  // both of the device
+  const Driver& d = require("torch.cuda.Event.record");
+  OnDevice current(device);
+  check(d.event_record(event, stream), "cuEventRecord");
 }
 
 bool query_event(CUevent event) {
@@ -155,9 +156,10 @@ void destroy_event(CUevent event) {
 
 // --- graphs -------------------------------------------------------------------------------------------------------------
 
-BlockPool* begin_graph(CUstream stream, int mode, BlockPool* shared) {  // null: a pool of its own
+BlockPool* begin_graph(int device, CUstream stream, int mode, BlockPool* shared) {  // null: a pool of its own
   const Driver& d = require("torch.cuda.graph");
-  BlockPool* pool = begin_graph_pool(current_device(), shared);
+  OnDevice current(device);
+  BlockPool* pool = begin_graph_pool(device, shared);
   CUresult r = d.capture_begin(stream, mode);
   if (r != 0) {
     end_graph_pool(pool);
@@ -167,8 +169,9 @@ BlockPool* begin_graph(CUstream stream, int mode, BlockPool* shared) {  // null:
   return pool;
 }
 
-CUgraphExec end_graph(CUstream stream, BlockPool* pool) {
+CUgraphExec end_graph(int device, CUstream stream, BlockPool* pool) {
   const Driver& d = require("torch.cuda.graph");
+  OnDevice current(device);
   CUgraph graph = nullptr;
   CUgraphExec exec = nullptr;
   end_graph_pool(pool);
@@ -179,16 +182,16 @@ CUgraphExec end_graph(CUstream stream, BlockPool* pool) {
   return exec;
 }
 
-void launch_graph(CUgraphExec exec, CUstream stream) {
-  check(require("torch.cuda.CUDAGraph.replay").graph_launch(exec, stream), "cuGraphLaunch");
+void launch_graph(int device, CUgraphExec exec, CUstream stream) {
+  const Driver& d = require("torch.cuda.CUDAGraph.replay");
+  OnDevice current(device);
+  check(d.graph_launch(exec, stream), "cuGraphLaunch");
 }
 
 void destroy_graph(CUgraphExec exec, BlockPool* pool) {  // null: there is none
   if (driver().loaded && exec) driver().graph_exec_destroy(exec);
   if (pool) release_graph_pool(pool);
 }
-
-void copy_memory(void* to, void* from, int64_t bytes, CUstream stream) { copy_bytes(to, from, size_t(bytes), stream); }
 
 // --- the compiler's log, "" when it compiled; `path`: of libnvrtc, or "" ------------------------------------------------
 
@@ -212,6 +215,21 @@ PyObject* stream_getter(PyObject*, PyObject* capsule) {  // CuPy's `intptr_t get
   Py_RETURN_NONE;
 }
 
+PyObject* stream_setter = nullptr;  // of Python, which sets CuPy's too: set(device, stream)
+
+PyObject* put_stream_setter(PyObject*, PyObject* set) {
+  Py_XSETREF(stream_setter, Py_NewRef(set));
+  Py_RETURN_NONE;
+}
+
+void make_stream_current(int device, void* stream) {
+  if (!stream_setter) return set_current_stream(device, static_cast<CUstream>(stream));
+  GilAcquire gil;
+  PyObject* done = PyObject_CallFunction(stream_setter, "iN", device, PyLong_FromVoidPtr(stream));
+  if (!done) throw PythonError();
+  Py_DECREF(done);
+}
+
 PyObject* put_error_type(PyObject*, PyObject* type) {
   Py_XSETREF(accelerator_error_type, Py_NewRef(type));
   Py_RETURN_NONE;
@@ -227,20 +245,22 @@ PyMethodDef cuda_functions[] = {function<&device_count>("cuda_device_count"), fu
     function<&device_info>("cuda_device_info"), function<&can_access_peer>("cuda_can_access_peer"),
     function<&current_stream>("cuda_current_stream"), function<&set_current_stream>("cuda_set_current_stream"),
     function<&make_stream>("cuda_stream_create"), function<&stream_priorities>("cuda_stream_priorities"),
-    function<&synchronize_stream>("cuda_stream_synchronize"), function<&query_stream>("cuda_stream_query"),
+    function<&wait_for_stream>("cuda_stream_synchronize"), function<&query_stream>("cuda_stream_query"),
     function<&wait_event>("cuda_stream_wait_event"), function<&capturing>("cuda_stream_is_capturing"),
     function<&synchronize>("cuda_synchronize"), function<&make_event>("cuda_event_create"),
     function<&record_event>("cuda_event_record"), function<&query_event>("cuda_event_query"),
     function<&synchronize_event>("cuda_event_synchronize"), function<&elapsed_time>("cuda_event_elapsed"),
     function<&destroy_event>("cuda_event_destroy"), function<&begin_graph>("cuda_graph_begin"),
     function<&end_graph>("cuda_graph_end"), function<&launch_graph>("cuda_graph_launch"),
-    function<&destroy_graph>("cuda_graph_destroy"), function<&copy_memory>("cuda_copy_bytes"),
+    function<&destroy_graph>("cuda_graph_destroy"),
     function<&compile_pointwise>(
         "cuda_compile_pointwise", "Compiles a pointwise kernel without loading it; the compiler's log."),
     function<&compile_a_reduction>(
         "cuda_compile_reduction", "Compiles a reduction without loading it; the compiler's log."),
     function<&check_current_device>(
         "cuda_check_device", "Raises torch.AcceleratorError where the current device's context is broken."),
+    {"cuda_set_stream_setter", put_stream_setter, METH_O,
+        "set(device, stream) makes a stream current for backward passes."},
     {"set_accelerator_error_type", put_error_type, METH_O, "The class that errors of CUDA are raised as."},
     {"cuda_use_cupy_stream_getter", stream_getter, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
@@ -248,6 +268,7 @@ PyMethodDef cuda_functions[] = {function<&device_count>("cuda_device_count"), fu
 
 int bind_cuda(PyObject* module) {
   cuda::install_allocator();
+  cuda::install_backward_streams(make_stream_current);
   return PyModule_AddFunctions(module, cuda_functions) < 0 || bind_cache(module) < 0 ? -1 : bind_cuda_memory(module);
 }
 

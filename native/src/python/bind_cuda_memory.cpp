@@ -115,8 +115,8 @@ void limit(int device, int64_t bytes) {  // below 0: none
 // CuPy's CFunctionAllocator takes them as integers: void*(void*, size_t, int) and void(void*, void*, int).
 auto allocation_functions() { return std::tuple{&allocate_named, &free_named}; }
 
-bool record_stream_of(const Tensor& t, CUstream stream) {  // false: the memory is not this allocator's
-  return record_stream(*t->storage(), t->data(), stream);
+bool record_stream_of(const Tensor& t, CUstream stream, int device) {  // false: the memory is not this allocator's
+  return record_stream(*t->storage(), t->data(), stream, device);
 }
 
 PyMethodDef cuda_memory_functions[] = {function<&stats>("cuda_memory_stats"),

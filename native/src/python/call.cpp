@@ -11,6 +11,7 @@
 #include "python/owned_ref.h"
 #include "python/library_table.h"
 #include "python/math_bits.h"
+#include "python/operator_device.h"
 #include "python/sparse_dispatch.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
@@ -168,6 +169,7 @@ PyObject* call_operator(Operator& op, Bound& b) {
     return nullptr;
   args = b.data();
   return guarded([&]() -> PyObject* {
+    const OperatorDevice current(op, args, n);
     if (__builtin_expect(lazy_clones, 0)) own_written(op, args, n);
     if (__builtin_expect(forward_gradients(), 0)) check_forward_mode(op, args, n);
     if (__builtin_expect(python_dispatch, 0) && (op.dispatch_leaf || python_of(op).dispatch_parts)) {

@@ -76,3 +76,6 @@ def put_current(index: int, pointer: int) -> None:
         with cupy.cuda.Device(index):
             _cupy_stream(cupy, pointer, index).use()
     _core.cuda_set_current_stream(index, pointer)
+
+
+_core.cuda_set_stream_setter(put_current)

@@ -78,7 +78,7 @@ class CUDAGraph:
         self._token = graph_pool_handle() if pool is None else tuple(pool)
         shared = _pools.get(self._token, [0, 0])
         # relaxed: memory is allocated during the capture
-        self._pool = _core.cuda_graph_begin(self._stream, 2, shared[0])
+        self._pool = _core.cuda_graph_begin(self._device, self._stream, 2, shared[0])
         _pools[self._token] = [self._pool, shared[1] + 1]
         self._cupy = _cupy_takes_graph_memory()
         CUDAGraph._capturing = self
@@ -89,7 +89,7 @@ class CUDAGraph:
         if self._cupy is not None:
             self._cupy.__exit__(None, None, None)
             self._cupy = None
-        self._exec = _core.cuda_graph_end(self._stream, self._pool)
+        self._exec = _core.cuda_graph_end(self._device, self._stream, self._pool)
 
     def instantiate(self) -> None:
         """The graph is instantiated at the end of the capture already."""
@@ -98,7 +98,7 @@ class CUDAGraph:
         """Runs the captured work on the current stream."""
         if not self._exec:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
-        _core.cuda_graph_launch(self._exec, streams.raw_stream(self._device))
+        _core.cuda_graph_launch(self._device, self._exec, streams.raw_stream(self._device))
 
     def reset(self) -> None:
         """Deletes the graph."""
@@ -122,19 +122,25 @@ class CUDAGraph:
 class graph:
     """Context manager that captures the work within it into a CUDAGraph, on a stream of its own."""
 
-    default_capture_stream: Any = None
+    default_capture_stream: Any = None  # the last one made
+    _streams: dict[int, Any] = {}  # one a device
 
     def __init__(
         self, cuda_graph: CUDAGraph, pool: Any = None, stream: Any = None, capture_error_mode: str = "global"
     ) -> None:
-        if graph.default_capture_stream is None:
-            graph.default_capture_stream = streams.Stream()
         self.cuda_graph, self.pool, self.mode = cuda_graph, pool, capture_error_mode
-        self.capture_stream = stream if stream is not None else graph.default_capture_stream
+        self.capture_stream = stream if stream is not None else self._default_stream()
         self.stream_context = streams.stream(self.capture_stream)
 
+    @classmethod
+    def _default_stream(cls) -> Any:
+        index = _core.cuda_current_device()
+        if index not in cls._streams:
+            cls._streams[index] = graph.default_capture_stream = streams.Stream(index)
+        return cls._streams[index]
+
     def __enter__(self) -> None:
-        _core.cuda_synchronize(_core.cuda_current_device())
+        _core.cuda_synchronize(self.capture_stream.device_index)
         gc.collect()
         self.stream_context.__enter__()
         self.cuda_graph.capture_begin(self.pool, self.mode)

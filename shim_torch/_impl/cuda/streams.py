@@ -10,7 +10,7 @@ from typing import Any
 
 from shim_torch._impl.cuda import cupy_link
 from shim_torch._impl.cuda.cupy_link import put_current
-from shim_torch._impl.cuda.devices import device, index_of
+from shim_torch._impl.cuda.devices import index_of
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 
@@ -64,11 +64,11 @@ class Stream:
 
     def synchronize(self) -> None:
         """Waits until all work on the stream is done."""
-        _core.cuda_stream_synchronize(self.cuda_stream)
+        _core.cuda_stream_synchronize(self.device_index, self.cuda_stream)
 
     def query(self) -> bool:
         """Whether all work is done."""
-        return _core.cuda_stream_query(self.cuda_stream)
+        return _core.cuda_stream_query(self.device_index, self.cuda_stream)
 
     def wait_event(self, event: Event) -> None:
         """Further work waits for the event."""
@@ -142,6 +142,14 @@ def raw_stream(index: int) -> int:
     return _core.cuda_current_stream(index)
 
 
+def _place(stream: Stream | None) -> tuple[int, int]:
+    """A stream's device and pointer; of None, those of the current stream of the current device."""
+    if stream is not None:
+        return stream.device_index, stream.cuda_stream
+    index = _core.cuda_current_device()
+    return index, raw_stream(index)
+
+
 def set_stream(stream: Stream | None) -> None:
     """Makes a stream current on this thread."""
     if stream is not None:
@@ -186,10 +194,14 @@ class Event:
         self.cuda_event = 0
         self.device_index = -1
 
-    def _made(self) -> int:
+    def _made(self, index: int) -> int:
+        """The event, made on the device of the first stream it is recorded on."""
         if not self.cuda_event:
-            self.device_index = _core.cuda_current_device()
-            self.cuda_event = _core.cuda_event_create((1 if self.blocking else 0) | (0 if self.enable_timing else 2))
+            flags = (1 if self.blocking else 0) | (0 if self.enable_timing else 2)
+            self.cuda_event = _core.cuda_event_create(index, flags)
+            self.device_index = index
+        elif index != self.device_index:
+            raise RuntimeError(f"Event device {self.device_index} does not match recording stream's device {index}.")
         return self.cuda_event
 
     @property
@@ -199,18 +211,14 @@ class Event:
 
     def record(self, stream: Stream | None = None) -> None:
         """Records on a stream, default the current one."""
-        pointer = raw_stream(_core.cuda_current_device()) if stream is None else stream.cuda_stream
-        if stream is not None and stream.device_index != _core.cuda_current_device():
-            with device(stream.device_index):
-                _core.cuda_event_record(self._made(), pointer)
-        else:
-            _core.cuda_event_record(self._made(), pointer)
+        index, pointer = _place(stream)
+        _core.cuda_event_record(index, self._made(index), pointer)
 
     def wait(self, stream: Stream | None = None) -> None:
         """Makes a stream wait for the event."""
         if self.cuda_event:
-            pointer = raw_stream(_core.cuda_current_device()) if stream is None else stream.cuda_stream
-            _core.cuda_stream_wait_event(pointer, self.cuda_event)
+            index, pointer = _place(stream)
+            _core.cuda_stream_wait_event(index, pointer, self.cuda_event)
 
     def query(self) -> bool:
         """Whether the recorded work is done."""

@@ -74,15 +74,11 @@ class Each(Optimizer):
                 moving = [p for p in group["params"] if p.grad is not None]
                 for p in moving:
                     self._check_param(p, group)
-                if (
-                    moving
-                    and moving[0].is_cuda
-                    and not group.get("differentiable")
-                    and self._move_together(moving, group)
-                ):
-                    continue
-                for p in moving:
-                    self._move(p, -p.grad if group["maximize"] else p.grad, group)
+                for together in _on_each_device(moving):
+                    if together[0].is_cuda and not group.get("differentiable") and self._move_together(together, group):
+                        continue
+                    for p in together:
+                        self._move(p, -p.grad if group["maximize"] else p.grad, group)
         return loss
 
     def _move_together(self, moving: list[Any], group: dict[str, Any]) -> bool:
@@ -153,6 +149,16 @@ class Each(Optimizer):
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         """The update of one parameter; ``lr`` and ``step`` are numbers or tensors of one element."""
         raise NotImplementedError
+
+
+def _on_each_device(moving: list[Any]) -> list[list[Any]]:
+    """Parameters grouped by where they are: a kernel's lists lie on one GPU."""
+    if not moving or not moving[0].is_cuda or _core.cuda_device_count() < 2:
+        return [moving] if moving else []
+    groups: dict[Any, list[Any]] = {}
+    for p in moving:
+        groups.setdefault(p.device, []).append(p)
+    return list(groups.values())
 
 
 def _count(p: Any, group: dict[str, Any], value: float) -> Any:

@@ -36,7 +36,7 @@ def from_cuda(obj: Any) -> Any:
     pointer = cai["data"][0]
     stream = cai.get("stream")
     if stream is not None and stream not in (0, 1) and stream != _core.cuda_current_stream(device.index):
-        _core.cuda_stream_synchronize(stream)
+        _core.cuda_stream_synchronize(device.index, stream)
     return _core.from_pointer(pointer or 0, obj, device, kind, tuple(cai["shape"]), steps)
 
 
@@ -103,6 +103,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     if not hasattr(ext_tensor, "__dlpack__"):
         made = _core.from_dlpack_capsule(ext_tensor)
         return made.clone() if copy else made
+    from shim_torch._impl.cuda.devices import device as cuda_device
+
     kind, index = ext_tensor.__dlpack_device__()
     kwargs: dict[str, Any] = {"max_version": (1, 0)}
     if int(kind) == 2:
@@ -110,11 +112,13 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
         pointer = raw_stream(index)
         kwargs["stream"] = pointer if pointer else 1
-    try:
-        capsule = ext_tensor.__dlpack__(**kwargs)
-    except TypeError:  # a producer older than DLPack 1.0
-        kwargs.pop("max_version")
-        capsule = ext_tensor.__dlpack__(**kwargs)
+    # Producers order their stream with ours on the device that is current, and refuse where it is not the array's.
+    with cuda_device(index if int(kind) == 2 else -1):
+        try:
+            capsule = ext_tensor.__dlpack__(**kwargs)
+        except TypeError:  # a producer older than DLPack 1.0
+            kwargs.pop("max_version")
+            capsule = ext_tensor.__dlpack__(**kwargs)
     made = _core.from_dlpack_capsule(capsule)
     if device is not None:
         made = made.to(device)

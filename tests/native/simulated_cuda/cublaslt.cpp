@@ -28,9 +28,16 @@ bool fits(const Desc& d, const Layout& a, const Layout& b, const Layout& c) {
 
 extern "C" {
 
+// A handle belongs to the context that is current when it is made, and runs in no other.
+static void* current_context() {
+  static auto get = reinterpret_cast<int (*)(void**)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuCtxGetCurrent"));
+  void* c = nullptr;
+  get(&c);
+  return c;
+}
 int cublasLtCreate(void** h) {
-  *h = std::malloc(8);
-  return Ok;
+  *h = new void*(current_context());
+  return *static_cast<void**>(*h) ? Ok : Invalid;
 }
 size_t cublasLtGetVersion() { return 130100; }
 const char* cublasLtGetStatusName(int) { return "SIMULATED"; }
@@ -135,9 +142,10 @@ extern "C" {
 
 // An algorithm runs only on pointers that have the alignment it was asked for. float16 takes two kernels, bfloat16 a memory set
 // before its kernel, and float64 a parameter that is another one every time.
-int cublasLtMatmul(void*, const Desc* d, const void* alpha, const void* pa, const Layout* a, const void* pb,
+int cublasLtMatmul(void* handle, const Desc* d, const void* alpha, const void* pa, const Layout* a, const void* pb,
     const Layout* b, const void* beta, const void* pc, const Layout*, void* pd, const Layout* c, const Algo* algo,
     void* workspace, size_t, void* stream) {
+  if (*static_cast<void**>(handle) != current_context()) return 14;
   if (!fits(*d, *a, *b, *c) || pc != pd || !workspace || algo->number == 100)
     return algo->number == 100 && fits(*d, *a, *b, *c) ? 13 : Invalid;
   const void* pointers[] = {pa, pb, pc, pd};

@@ -1,5 +1,5 @@
 // A CUDA driver for machines without a GPU: device memory is host memory, everything happens at once, and kernels are our own
-// CUDA sources compiled for the host (kernels.cpp, nvrtc.cpp). One device; only what the core calls.
+// CUDA sources compiled for the host (kernels.cpp, nvrtc.cpp). Two devices, or SIMULATED_DEVICES of them; only what the core calls.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -15,20 +15,9 @@
 
 extern "C" {
 
-static thread_local void* current = nullptr;
-static int context_object;
-
 int cuInit(unsigned) { return 0; }
 int cuDriverGetVersion(int* v) {
   *v = 13000;
-  return 0;
-}
-int cuDeviceGetCount(int* n) {
-  *n = 1;
-  return 0;
-}
-int cuDeviceGet(int* d, int i) {
-  *d = i;
   return 0;
 }
 int cuDeviceGetName(char* name, int n, int) {
@@ -43,23 +32,7 @@ int cuDeviceGetAttribute(int* v, int attribute, int) {
   *v = attribute == 75 ? 9 : attribute == 76 ? 0 : 132;
   return 0;
 }
-int cuDevicePrimaryCtxRetain(void** c, int) {
-  *c = &context_object;
-  return 0;
-}
-int cuCtxSetCurrent(void* c) {
-  current = c;
-  return 0;
-}
-int cuCtxGetCurrent(void** c) {
-  *c = current;
-  return 0;
-}
-int cuCtxGetDevice(int* d) {
-  *d = 0;
-  return 0;
-}
-int cuCtxSynchronize() { return failure ? failure : make_copies(); }
+int cuCtxSynchronize() { return failure() ? failure() : make_copies(); }
 int cuGetErrorName(int, const char** s) {
   *s = "SIMULATED";
   return 0;
@@ -68,18 +41,17 @@ int cuGetErrorString(int, const char** s) {
   *s = "simulated error";
   return 0;
 }
-int cuStreamCreateWithPriority(void** s, unsigned, int) {
-  *s = std::malloc(1);
-  return 0;
-}
 int cuStreamGetId(void* s, unsigned long long* id) {
   *id = reinterpret_cast<uintptr_t>(s) / 8;
   return 0;
 }
 int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
-int cuStreamSynchronize(void*) { return failure ? failure : make_copies(); }
-int cuStreamQuery(void*) { return failure; }
-int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
+int cuStreamSynchronize(void* s) { return failure_on(s) ? failure_on(s) : make_copies(); }
+int cuStreamQuery(void* s) { return failure_on(s); }
+int cuStreamWaitEvent(void* s, void*, unsigned) {  // of any device
+  note("wait", s);
+  return context_of(s) ? 0 : kInvalidContext;
+}
 int cuStreamIsCapturing(void*, int* v) {
   *v = 0;
   return 0;
@@ -88,7 +60,13 @@ static long launches = 0, quick = 0;
 void simulated_quick() { ++quick; }  // what runs now takes no time to speak of
 static int attributes_seen = 0;
 int simulated_attributes() { return attributes_seen; }
+static int refuse(const Function* f, void* stream) {
+  if (failure()) return failure();
+  note("launch", stream);
+  return (f->context && f->context != current) || context_of(stream) != current ? kInvalidHandle : 0;
+}
 int cuLaunchKernelEx(const Config* c, Function* f, void** args, void** extra) {
+  if (int refused = refuse(f, c->stream)) return refused;
   Graph* graph = recorded(c->stream);
   std::vector<void*> unpacked;
   if (!args)
@@ -128,7 +106,9 @@ void* simulated_function(void (*launch)(const char*, unsigned, unsigned, unsigne
   return f;
 }
 int cuMemsetD8Async(unsigned long long p, unsigned char v, size_t n, void* stream) {
-  if (failure) return failure;
+  if (failure()) return failure();
+  if (context_of(stream) != current) return kInvalidHandle;
+  if (!in_reach(p)) return kInvalidValue;
   if (Graph* graph = recorded(stream)) {
     graph->nodes.push_back(new Node{.type = 2, .set = {p, 0, v, 1, n, 1}});
     return 0;
@@ -137,48 +117,65 @@ int cuMemsetD8Async(unsigned long long p, unsigned char v, size_t n, void* strea
   return 0;
 }
 // Time: a launch of a kernel takes half as long as whatever else was done, and long enough not to be measured often.
+struct Event {
+  Context* context;
+  long time = 0;
+};
 int cuEventCreate(void** e, unsigned) {
-  *e = new long(0);
+  if (!current) return kInvalidContext;
+  *e = new Event{current};
   return 0;
 }
-int cuEventRecord(void* e, void*) {
-  if (failure) return failure;
-  *static_cast<long*>(e) = launches | quick << 32;
+int cuEventRecord(void* e, void* stream) {
+  auto* event = static_cast<Event*>(e);
+  if (failure_on(stream)) return failure_on(stream);
+  if (event->context != context_of(stream)) return kInvalidHandle;
+  note("record", stream);
+  event->time = launches | quick << 32;
   return 0;
 }
 static int events_wait = 0;
 void simulated_events_wait(int yes) { events_wait = yes; }
-int cuEventQuery(void*) { return failure ? failure : events_wait ? 600 : 0; }
-int cuEventSynchronize(void*) { return failure; }
+int cuEventQuery(void* e) {
+  const int failed = static_cast<Event*>(e)->context->failure;
+  return failed ? failed : events_wait ? 600 : 0;
+}
+int cuEventSynchronize(void* e) { return static_cast<Event*>(e)->context->failure; }
 int cuEventElapsedTime(float* ms, void* begin, void* end) {
-  const long from = *static_cast<long*>(begin), to = *static_cast<long*>(end);
+  if (static_cast<Event*>(begin)->context != static_cast<Event*>(end)->context) return kInvalidHandle;
+  const long from = static_cast<Event*>(begin)->time, to = static_cast<Event*>(end)->time;
   *ms = from >> 32 != to >> 32 ? 5 : from != to ? 10 : 20;
   return 0;
 }
 int cuEventDestroy_v2(void* e) {
-  delete static_cast<long*>(e);
+  delete static_cast<Event*>(e);
   return 0;
 }
 
 // --- modules: the "machine code" is the option that chose the dtype -----------------------------------------------------
 
+struct Module {
+  void* library;
+  Context* context;
+};
 int cuModuleLoadData(void** module, const void* image) {
-  if (failure) return failure;
+  if (failure()) return failure();
   const std::string code = static_cast<const char*>(image);
-  *module =
+  void* library =
       dlopen((code[0] == '/' ? code : kernel_folder() + "/kernels_" + code + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  return *module ? 0 : 200;
+  *module = library ? new Module{library, current} : nullptr;
+  return library ? 0 : 200;
 }
-int cuModuleGetFunction(void** f, void* module, const char* name) {
-  void* launch = dlsym(module, "simulated_launch");
-  if (!launch || !dlsym(module, name)) return 500;
-  *f = new Function{reinterpret_cast<decltype(Function::launch)>(launch), name, {}};
+int cuModuleGetFunction(void** f, Module* module, const char* name) {
+  void* launch = dlsym(module->library, "simulated_launch");
+  if (!launch || !dlsym(module->library, name)) return 500;
+  *f = new Function{reinterpret_cast<decltype(Function::launch)>(launch), name, {}, module->context};
   return 0;
 }
-int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned, unsigned bx, unsigned by, unsigned, unsigned, void*,
-    void** args, void**) {
-  if (failure) return failure;
+int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned, unsigned bx, unsigned by, unsigned, unsigned,
+    void* stream, void** args, void**) {
   auto* function = static_cast<Function*>(f);
+  if (int refused = refuse(function, stream)) return refused;
   ++launches;
   function->launch(function->name.c_str(), gx, gy, bx, by, args);
   return 0;

@@ -112,7 +112,7 @@ def graphs():
             graph._device, graph._stream = 0, side.cuda_stream
             token = graph._token = pool
             shared = cuda_graphs._pools.get(token, [0, 0])
-            graph._pool = _core.cuda_graph_begin(side.cuda_stream, 2, shared[0])
+            graph._pool = _core.cuda_graph_begin(0, side.cuda_stream, 2, shared[0])
             cuda_graphs._pools[token] = [graph._pool, shared[1] + 1]
             del before
             kept = block(1000, side)
@@ -122,7 +122,7 @@ def graphs():
             del temporary
             assert block(2000, side).data_ptr() == again, "and is reused within the capture"
             torch.cuda.empty_cache()
-            graph._exec = _core.cuda_graph_end(side.cuda_stream, graph._pool)
+            graph._exec = _core.cuda_graph_end(0, side.cuda_stream, graph._pool)
             before = block(1000, side)
             assert before.data_ptr() not in (again, kept.data_ptr())
             outside = before.data_ptr()
