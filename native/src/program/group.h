@@ -54,7 +54,8 @@ struct Group {
   int64_t numel() const { return product(shape); }
 };
 
-constexpr size_t kMostLoads = 20, kMostStores = 8, kMostNodes = 56, kMostNumbers = 24;
+constexpr size_t kMostLoads = 20, kMostNodes = 56, kMostNumbers = 24;
+constexpr size_t kMostStores = 24;  // of a CUDA kernel, once what nobody reads is gone
 
 // Adds a step to the group. False, with the group as it was: the step is not pointwise, or does not fit in with what is there.
 bool add_step(Group&, const Steps&, const Step&);

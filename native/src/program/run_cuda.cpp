@@ -142,7 +142,7 @@ std::vector<std::string> CudaGroup::macros(const Group& g, int vector) const {
 
 bool CudaGroup::run(const Group& g, Storages storages, std::span<const Scalar> parameters) {
   if (g.numel() == 0) return true;
-  if (!flat_ && nest_.sizes.size() > kDims) return false;
+  if ((!flat_ && nest_.sizes.size() > kDims) || g.stores.size() > kMostStores) return false;
   Memory memory;
   int vector = vector_;
   const auto address = [&](const Place& p) {

@@ -15,7 +15,7 @@
 #define THREADS 256
 #define DIMS 8
 #define MOST_LOADS 20
-#define MOST_STORES 8
+#define MOST_STORES 24
 
 // clang-format off
 struct div_number { template <class T> __device__ static T f(T a, T b) { return a * (T(1) / b); } };
@@ -140,9 +140,9 @@ template <int W> __device__ inline void elements(const Memory& m, const i64* at_
 // clang-format on
 
 template <int W> __device__ inline void packed(const Memory& m, i64 first) {
-  i64 at[MOST_LOADS];
+  i64 at[MOST_STORES];
 #pragma unroll
-  for (int k = 0; k < MOST_LOADS; ++k) at[k] = first;
+  for (int k = 0; k < MOST_STORES; ++k) at[k] = first;
   elements<W>(m, at, at, 0);
 }
 
