@@ -8,6 +8,7 @@
 #ifndef QUERY_GROUPS
 #define QUERY_GROUPS (D == 64 ? 3 : 2)
 #endif
+#define FORWARD_THREADS (QUERY_GROUPS * 128 + 128)
 struct Place {
   const void* mask;
   i64 mask_row, mask_col;
@@ -108,7 +109,7 @@ __device__ inline void pack_weights(const float (&s)[SPAN / 2], u32 (&w)[SPAN / 
 // As `attention`, a block QUERY_GROUPS * 64 queries. Four warps bring keys and values, two tiles of each; the others, four
 // for 64 queries, multiply. The products of one tile's keys run while the weights of the tile before meet their values, and
 // the groups take turns in sending products, so that one computes its weights while another's products run.
-extern "C" __global__ void __launch_bounds__((QUERY_GROUPS + 1) * 128, 1)
+extern "C" __global__ void __launch_bounds__(FORWARD_THREADS, 1)
     attention_hopper(const T* q, const T* k, const T* v, const void* mask, T* out, float* lse, Strides sq, Strides sk,
         Strides sv, Strides so, MaskStrides sm, int heads, int group, int rows, int cols, float scale, Drops drops) {
   extern __shared__ char space[];
