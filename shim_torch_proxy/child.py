@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 VARIABLE = "SHIM_TORCH_SCOPES"
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child_site")
 KEY = "shim_torch_scopes"
-SPAWNING = tuple(
-    f"{top}.spawn" for top in ("multiprocessing", "multiprocess", "loky.backend", "joblib.externals.loky.backend")
-)
 
 
 class Scopes:
@@ -96,10 +93,12 @@ def leave() -> None:
 
 
 def changes(module: ModuleType, entries: Callable[[], list[tuple[Any, ...]]]) -> Iterator[tuple[Any, str, Any]]:
-    """``get_preparation_data`` of a ``spawn`` module with the scopes added."""
+    """``get_preparation_data`` with the scopes added, where a module (multiprocessing.spawn, loky's) defines it."""
     import functools
 
-    original = module.get_preparation_data
+    original: Any = vars(module).get("get_preparation_data")
+    if original is None or original.__module__ != module.__name__:
+        return
 
     @functools.wraps(original)
     def get_preparation_data(*args: Any, **kwargs: Any) -> dict[str, Any]:

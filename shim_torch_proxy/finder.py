@@ -106,6 +106,7 @@ class ScopeFinder:
         self.waiting, self.begin = waiting, begin
         self.folders: dict[str, str] = {}  # the folders of top-level packages in scope -> their names
         self.after: dict[str, Callable[[ModuleType], None]] = {}  # module name -> called once it is executed
+        self.after_of: Callable[[str], Callable[[ModuleType], None] | None] = lambda name: None  # the same, by a rule
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -130,7 +131,7 @@ class ScopeFinder:
             self.language(fullname)
         inside = not covered and scope.names is not None and self._near(path)
         blocked = scope.names is None and scope.blocks(fullname)
-        after = self.after.get(fullname)
+        after = self.after.get(fullname) or self.after_of(fullname)
         process = scope.names is None and not blocked and fullname.partition(".")[0] not in OURS
         if not (covered or inside or blocked or after or process):
             return None

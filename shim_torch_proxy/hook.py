@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import threading
@@ -211,20 +210,22 @@ def _install_base(stack: ExitStack) -> None:
         ),
         modules.ROOT: lambda m: modules.install_names(stack),
     }
-    for name in (*pickling.MODULES, *child.SPAWNING):
-        later[name] = functools.partial(lambda name, m: set_all(stack, _of_processes(m, name)), name)
     for name, install in later.items():
         if name in sys.modules:
             install(sys.modules[name])
         else:
             own.after[name] = install
+    pickles = lambda module: set_all(stack, _of_processes(module))
+    own.after_of = lambda name: pickles if pickling.is_one(name) else None
+    for module in [
+        module for name, module in list(sys.modules.items()) if module is not None and pickling.is_one(name)
+    ]:
+        pickles(module)
 
 
-def _of_processes(module: ModuleType, name: str) -> Iterator[tuple[Any, str, Any]]:
-    if name in pickling.MODULES:
-        yield from pickling.changes(module, scope)
-    if name in child.SPAWNING:
-        yield from child.changes(module, for_children)
+def _of_processes(module: ModuleType) -> Iterator[tuple[Any, str, Any]]:
+    yield from pickling.changes(module, scope)
+    yield from child.changes(module, for_children)
 
 
 def for_children() -> list[tuple[Any, ...]]:

@@ -181,24 +181,15 @@ def frame_has_torch(frame: FrameType) -> bool:
     return table is SCOPED or table.get("__import__") in _IMPORTS
 
 
-_BETWEEN = frozenset(
-    {
-        *sys.stdlib_module_names,
-        "importlib_metadata",
-        "importlib_resources",
-        "shim_torch_proxy",
-        "pkg_resources",
-        "cloudpickle",
-        "dill",
-    }
-    | {"joblib", "loky", "multiprocess", "lazy_loader"}
-)
-_HELPERS = frozenset({"_pytest.outcomes", "_pytest.monkeypatch"})
+# Modules and top-level packages that look names up, pickle or run code for their callers, whose torch they get: the standard
+# library's, and those whose functions we replace for that reason, which ``tools`` and ``pickling`` add.
+for_callers: set[str] = {"shim_torch_proxy", "importlib_metadata", "importlib_resources"}
 
 
 def is_between(name: str) -> bool:
-    """Whether a module works for its callers, whose torch it gets: it looks names up, pickles or runs code for them."""
-    return name.partition(".")[0] in _BETWEEN or name in _HELPERS
+    """Whether a module works for its callers."""
+    top = name.partition(".")[0]
+    return top in sys.stdlib_module_names or top in for_callers or name in for_callers
 
 
 def asking_frame(depth: int = 1) -> FrameType | None:

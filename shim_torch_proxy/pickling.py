@@ -21,21 +21,18 @@ TYPE_CHECKING = False  # typing takes long to import, and only type checkers nee
 if TYPE_CHECKING:
     from typing import Any
 
-_LOKY = ("backend.popen_loky_posix", "backend.queues", "backend.reduction", "process_executor")
-_CLOUDPICKLE = "cloudpickle.cloudpickle"
-MODULES = (
-    *(f"{top}.{part}" for top in ("multiprocessing", "multiprocess") for part in (
-        "connection", "managers", "pool", "queues", "reduction", "spawn"
-    )),
-    "concurrent.futures.process",
-    *(f"{top}.{part}" for top in ("loky", "joblib.externals.loky") for part in _LOKY),
-    _CLOUDPICKLE,
-    f"joblib.externals.{_CLOUDPICKLE}",
-    "dill._dill",
-    "shim_torch.multiprocessing.spawn",
-    "shim_torch.utils.data.dataloader",
-    "shim_torch.utils.data._utils.worker",
+# Their modules pickle, or unpickle, what other code gives them.
+PACKAGES = (
+    "multiprocessing", "concurrent.futures", "multiprocess", "loky", "joblib", "cloudpickle", "dill", "shim_torch.multiprocessing",
+    "shim_torch.utils.data",
 )  # fmt: skip
+_TOPS = frozenset(name.partition(".")[0] for name in PACKAGES)
+importer.for_callers.update(_TOPS - {modules.ROOT})
+
+
+def is_one(module: str) -> bool:
+    """Whether a module is of such a package."""
+    return module.partition(".")[0] in _TOPS and any(module == p or module.startswith(f"{p}.") for p in PACKAGES)
 
 
 def _found(scope: Scope) -> bool:

@@ -16,7 +16,6 @@ _find = importlib.machinery.PathFinder.find_spec
 _NOT_PACKAGES = frozenset(
     {"torch", "test", "tests", "docs", "examples", "benchmarks"}
 )  # top-level names that wheels install by mistake
-UNDECLARED = frozenset({"einops"})  # use torch if installed, without a requirement in their metadata
 
 
 def needed_by(package: str) -> tuple[str, ...]:
@@ -39,7 +38,7 @@ def _needed_by(top: str, path: tuple[str, ...]) -> tuple[str, ...]:
     found: list[str] = []
     for name in _names(owner) if owner else ():
         required = known.get(name)
-        if required is not None and (name in UNDECLARED or _requires_torch(required, path)):
+        if required is not None and (_requires_torch(required, path) or _has_part_for_torch(required)):
             found.extend(_imports(required) or [name.replace("-", "_")])
     if owner:
         found.extend(_imports(owner))  # a distribution may hold several packages
@@ -126,6 +125,14 @@ def _requires_torch(folder: str, path: tuple[str, ...]) -> bool:
                 seen.add(required)
                 todo.append(required)
     return False
+
+
+@lru_cache(maxsize=256)
+def _has_part_for_torch(folder: str) -> bool:
+    """Whether one of its modules is called torch (``einops/layers/torch.py``): it uses torch where that is installed."""
+    import re
+
+    return re.search(r"/torch(?:\.py|/__init__\.py),", _text(folder, "RECORD")) is not None
 
 
 def distributions_of(package: str, path: tuple[str, ...]) -> tuple[str, ...]:

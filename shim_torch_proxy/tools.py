@@ -119,3 +119,4 @@ CHANGES: dict[str, Give] = {
     "code": _runs,
     "doctest": _runs,
 }
+importer.for_callers.update(CHANGES)

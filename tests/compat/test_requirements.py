@@ -23,7 +23,9 @@ def site(tmp_path):
     _package(tmp_path, "lib_b", asks, ["torch>=2"], distribution="lib-b")
     _package(tmp_path, "lib_c", asks, ["numpy"])
     _package(tmp_path, "lib_d", asks, ["torch"])
-    _package(tmp_path, "einops", asks)
+    _package(tmp_path, "einops", asks)  # requires none, and has a part for it
+    with (tmp_path / "einops-1.0.dist-info" / "RECORD").open("a") as record:
+        record.write("einops/layers/torch.py,,\n")
     return tmp_path
 
 

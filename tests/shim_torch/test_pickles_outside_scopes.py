@@ -1,0 +1,52 @@
+"""Plain pickle where ``torch`` is nobody's name: instances are written with names that can be loaded there."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shim_torch as torch
+
+ROOT = Path(torch.__file__).parents[1]
+
+
+def layer():
+    made = torch.nn.TransformerEncoderLayer(8, 2, activation=torch.nn.functional.gelu)
+    made.kind, made.python, made.operator = torch.nn.Linear, os.path.join, torch.relu
+    return made
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_functions_and_classes_of_a_layer(tmp_path, protocol):
+    made = layer()
+    (tmp_path / "layer.pkl").write_bytes(pickle.dumps(made, protocol))
+    code = (
+        "import pickle, sys, os\n"
+        "layer = pickle.load(open('layer.pkl', 'rb'))\n"
+        "torch = sys.modules['shim_torch']\n"
+        "assert layer.activation is torch.nn.functional.gelu and layer.kind is torch.nn.Linear\n"
+        "assert layer.python is os.path.join and layer.operator is torch.relu\n"
+        "print(layer.eval()(torch.ones(1, 2, 8)).sum().item())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == pytest.approx(made.eval()(torch.ones(1, 2, 8)).sum().item())
+
+
+def test_copies_have_the_functions_themselves():
+    made = layer()
+    for other in (copy.copy(made), copy.deepcopy(made)):
+        assert other.activation is made.activation and other.kind is torch.nn.Linear and other.operator is torch.relu
+
+
+def test_by_itself_a_class_or_function_says_that_it_is_not_found():
+    for value in (torch.nn.Linear, torch.nn.functional.relu, torch.relu):
+        with pytest.raises(pickle.PicklingError, match="Can't pickle"):
+            pickle.dumps(value)
