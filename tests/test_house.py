@@ -50,6 +50,9 @@ EXCEPTIONS = {
 
 # Lists of names that are operators' too, and why no record has them.
 LISTS = {
+    "shim_torch/_impl/distributed/dispatch.py:_SIZED": "which argument of ATen's operators below autograd is a size, of no records",
+    "shim_torch/_impl/distributed/sharding_rules.py:RULES": "operators below autograd beside the functions that are their rules",
+    "shim_torch/_impl/distributed/sharding_rules.py:_CARRIES": "as above",
     "shim_torch/functional.py:__all__": "PyTorch's torch.functional.__all__",
     "shim_torch/masked/maskedtensor/binary.py:BINARY_NAMES": "a public name of PyTorch's module: what MaskedTensor takes",
     "shim_torch/masked/maskedtensor/reductions.py:REDUCE_NAMES": "as above",

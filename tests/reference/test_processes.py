@@ -52,3 +52,27 @@ def test_beside_gloo(program, number, tmp_path):
             if not same(a, b, bound) and not more:
                 different.append((key, rank, a, b))
     assert not different
+
+
+@pytest.mark.parametrize(
+    ("program", "number", "args"),
+    [
+        ("meshes", 4, ()),
+        ("functions", 2, ()),
+        ("placements", 3, ((5, 2), (3,))),
+        ("placements", 4, ((5, 3), (2, 2))),
+        ("trained", 2, (True,)),
+    ],
+)
+def test_spread_tensors_beside_gloo(program, number, args, tmp_path):
+    found = []
+    for name, python, torch in (("ours", sys.executable, "shim_torch"), ("theirs", PYTHON, "torch")):
+        folder = tmp_path / name
+        folder.mkdir()
+        found.append(processes.together(number, "tensor_programs", program, folder, *args, python=python, torch=torch))
+    for ours, theirs in zip(*found, strict=True):
+        if program == "trained":
+            assert same([ours[1]], [theirs[1]], 1e-4)  # losses, norms of gradients, weights
+            continue
+        different = [(a, b) for a, b in zip(ours, theirs, strict=True) if not same(a, b, 1e-6)]
+        assert not different

@@ -49,8 +49,21 @@ def test_types():
         dist._symmetric_memory.empty(3)
     style = dist.tensor.parallel.ColwiseParallel(use_local_output=False)
     assert isinstance(style, dist.tensor.parallel.ParallelStyle)
-    with pytest.raises(NotImplementedError, match="parallelize_module"):
+    with pytest.raises(RuntimeError, match="No device mesh is currently active"):
         dist.tensor.parallel.parallelize_module(torch.nn.Linear(1, 1), None, style)
+
+
+def test_spread_over_one_process(group):
+    mesh = dist.init_device_mesh("cpu", (1,))
+    module = dist.tensor.parallel.parallelize_module(
+        torch.nn.Linear(4, 2), mesh, dist.tensor.parallel.ColwiseParallel()
+    )
+    assert module.weight.placements == (dist.tensor.Shard(0),)
+    x = torch.ones(3, 4)
+    out = module(x)
+    assert torch.equal(out, x @ module.weight.to_local().t() + module.bias.to_local())
+    out.sum().backward()
+    assert module.weight.grad.placements == (dist.tensor.Shard(0),) and module.weight.grad.full_tensor().eq(3).all()
 
 
 def test_checkpointed_modules():

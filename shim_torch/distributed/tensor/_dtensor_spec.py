@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from shim_torch.distributed.tensor import Placement, Shard
+from shim_torch.distributed.tensor.placement_types import Placement, Shard
 
 __all__ = ["DTensorSpec", "TensorMeta"]
 

@@ -143,7 +143,8 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
         )
     without_slope("nll_loss_forward" if self.dim() <= 2 else "nll_loss2d_forward", weight=weight)
     t = t.long()
-    if x.is_cuda and t.is_cuda and x.dtype in FLOATS and (weight is None or weight.dtype == x.dtype):
+    own = type(x) is _core.Tensor  # a class of Python sees the operators that the loss is made of
+    if own and x.is_cuda and t.is_cuda and x.dtype in FLOATS and (weight is None or weight.dtype == x.dtype):
         loss = shim.nll_loss(x, t, weight, reduction, ignore_index)[0]
         return loss.squeeze(0) if reduction == 0 and not batched else loss
     keep = t != ignore_index
@@ -156,7 +157,7 @@ def nll_loss_nd(self, target, weight, reduction, ignore_index):
     safe = t.masked_fill(~keep, 0)
     picked = -x.gather(1, safe.unsqueeze(1)).squeeze(1)
     w = keep.to(x.dtype) if weight is None else weight[safe] * keep
-    loss = (picked * w).masked_fill(~keep, 0.0)
+    loss = (picked if weight is None else picked * w).masked_fill(~keep, 0.0)
     if reduction == 0:
         return loss if batched else loss.squeeze(0)
     return loss.sum() / w.sum() if reduction == 1 else loss.sum()

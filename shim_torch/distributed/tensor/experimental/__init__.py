@@ -3,27 +3,67 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from shim_torch._impl.distributed import dispatch
+
 __all__ = ["context_parallel", "implicit_replication", "local_map", "register_sharding"]
-_rules: dict[Any, Any] = {}
 
 
 def register_sharding(op: Any) -> Callable[[Any], Any]:
-    """A decorator: notes an operator's sharding rule and gives the function back; there are no distributed tensors to apply it to."""
+    """A decorator: the function gives an operator's shardings, ``[([outputs' placements], [inputs' placements, None for others])]``, from
+    its arguments with a DTensorSpec for each tensor."""
 
     def decorate(function: Any) -> Any:
         for one in op if isinstance(op, (list, tuple)) else [op]:
-            _rules[one] = function
+            dispatch.registered[one] = function
         return function
 
     return decorate
 
 
-def local_map(func: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """A function on the local parts of distributed tensors: there are none, it is called as it is."""
-    return func if func is not None else lambda f: f
+def local_map(
+    func: Any = None, out_placements: Any = None, in_placements: Any = None, in_grad_placements: Any = None, device_mesh: Any = None,
+    *, redistribute_inputs: bool = False,
+) -> Any:  # fmt: skip
+    """A function of DTensors made of one of their parts. Errors: ValueError for inputs that are placed otherwise."""
+    if func is None:
+        return lambda f: local_map(
+            f, out_placements, in_placements, in_grad_placements, device_mesh, redistribute_inputs=redistribute_inputs
+        )
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        from shim_torch.distributed.tensor import DTensor
+
+        mesh, parts = device_mesh, []
+        for i, x in enumerate(args):
+            if isinstance(x, DTensor):
+                mesh = x.device_mesh if mesh is None else mesh
+                wanted = None if in_placements is None else in_placements[i]
+                if wanted is not None and tuple(wanted) != x.placements:
+                    if not redistribute_inputs:
+                        raise ValueError(
+                            f"arg {i} in local_map has a mismatched placements: arg placements is {x.placements} but the input "
+                            f"placements is {tuple(wanted)}! If redistribute_inputs is wanted, set redistribute_inputs=True to local_map."
+                        )
+                    x = x.redistribute(placements=wanted)
+                x = x.to_local(grad_placements=None if in_grad_placements is None else in_grad_placements[i])
+            parts.append(x)
+        result = func(*parts, **kwargs)
+        if mesh is None:
+            return result
+        several = isinstance(result, tuple)
+        placed = out_placements if several else (out_placements,)
+        made = [
+            x if p is None else DTensor.from_local(x, mesh, p)
+            for x, p in zip(result if several else (result,), placed, strict=True)
+        ]
+        return tuple(made) if several else made[0]
+
+    return call
 
 
 @contextlib.contextmanager
@@ -42,5 +82,9 @@ def context_parallel(
 
 @contextlib.contextmanager
 def implicit_replication() -> Iterator[None]:
-    """Plain tensors count as replicated: there are only plain ones."""
-    yield
+    """Plain tensors among the arguments of an operator of DTensors count as whole copies."""
+    dispatch.implicit.append(True)
+    try:
+        yield
+    finally:
+        dispatch.implicit.pop()

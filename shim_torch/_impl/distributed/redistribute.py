@@ -1,0 +1,151 @@
+"""From one placement of a tensor over a mesh to another: what this process holds before, and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shim_torch._impl.distributed import collectives, exchanges
+from shim_torch._impl.distributed.reductions import ReduceOp
+from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _StridedShard
+
+_OPS = {"sum": ReduceOp.SUM, "avg": ReduceOp.AVG, "max": ReduceOp.MAX, "min": ReduceOp.MIN, "product": ReduceOp.PRODUCT}
+
+
+def chunk(size: int, parts: int, part: int) -> tuple[int, int]:
+    """(how many places a part has, the first of them): as ``torch.chunk`` cuts."""
+    return Shard.local_shard_size_and_offset(size, parts, part)
+
+
+def coordinate(mesh: Any) -> tuple[int, ...]:
+    """This process's place. Errors: RuntimeError where it is not in the mesh."""
+    found = mesh.get_coordinate()
+    if found is None:
+        raise RuntimeError(f"torch.distributed.tensor: rank {mesh.get_rank()} is not in {mesh!r}")
+    return tuple(found)
+
+
+def local_shape(
+    shape: Sequence[int], mesh: Any, placements: Sequence[Placement], upto: int | None = None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(the shape of this process's part, where it begins), of the first ``upto`` dimensions of the mesh."""
+    sizes, first = list(shape), [0] * len(shape)
+    at = coordinate(mesh)
+    for i, placement in enumerate(placements[:upto]):
+        if isinstance(placement, Shard):
+            size, start = chunk(sizes[placement.dim], mesh.shape[i], at[i])
+            sizes[placement.dim], first[placement.dim] = size, first[placement.dim] + start
+    return tuple(sizes), tuple(first)
+
+
+def _padded(x: Any, dim: int, size: int) -> Any:
+    """With zeros at the end of a dim."""
+    import shim_torch as torch
+
+    if x.shape[dim] == size:
+        return x
+    shape = list(x.shape)
+    shape[dim] = size - x.shape[dim]
+    return torch.cat([x, x.new_zeros(shape)], dim)
+
+
+def _gathered(x: Any, dim: int, whole: int, group: Any, n: int) -> Any:
+    part = -(-whole // n)
+    x = _padded(x, dim, part).movedim(dim, 0).contiguous()
+    result = x.new_empty((part * n, *x.shape[1:]))
+    collectives.all_gather_into_tensor(result, x, group=group)
+    return result[:whole].movedim(0, dim).contiguous()
+
+
+def _scattered(x: Any, dim: int, op: str, group: Any, n: int, at: int) -> Any:
+    whole = x.shape[dim]
+    part = -(-whole // n)
+    x = _padded(x, dim, part * n).movedim(dim, 0).contiguous()
+    result = x.new_empty((part, *x.shape[1:]))
+    collectives.reduce_scatter_tensor(result, x, _OPS[op], group=group)
+    return result[: chunk(whole, n, at)[0]].movedim(0, dim).contiguous()
+
+
+def _exchanged(x: Any, old: int, new: int, whole: int, group: Any, n: int, at: int) -> Any:
+    """From parts of one dim to parts of another."""
+    import shim_torch as torch
+
+    size, part, mine = x.shape[new], -(-x.shape[new] // n), -(-whole // n)
+    x = _padded(_padded(x, old, mine), new, part * n)
+    sent = torch.stack(x.chunk(n, new)).contiguous()
+    got = torch.empty_like(sent)
+    exchanges.all_to_all_single(got, sent, group=group)
+    joined = torch.cat(list(got.unbind(0)), old).narrow(old, 0, whole)
+    return joined.narrow(new, 0, chunk(size, n, at)[0]).contiguous()
+
+
+def _step(x: Any, old: Placement, new: Placement, whole: int | None, mesh: Any, i: int) -> Any:
+    """In one dimension of the mesh. ``whole``: the size of the dim that is split, before this dimension splits it."""
+    import shim_torch as torch
+
+    group, n, at = mesh.get_group(i), mesh.shape[i], coordinate(mesh)[i]
+    if old == new:
+        return x
+    if isinstance(old, Shard) and whole is not None:
+        if isinstance(new, Shard):
+            return _exchanged(x, old.dim, new.dim, whole, group, n, at)
+        x = _gathered(x, old.dim, whole, group, n)
+    elif isinstance(old, Partial):
+        if isinstance(new, Shard):
+            return _scattered(x, new.dim, old.reduce_op, group, n, at)
+        x = x.clone(memory_format=torch.contiguous_format)
+        collectives.all_reduce(x, _OPS[old.reduce_op], group=group)
+    if isinstance(new, Shard):
+        size, first = chunk(x.shape[new.dim], n, at)
+        return x.narrow(new.dim, first, size).contiguous()
+    if isinstance(new, Partial) and new.reduce_op == "sum" and at > 0:
+        return torch.zeros_like(x)  # the sum is that of the first process
+    return x
+
+
+def move(x: Any, shape: Sequence[int], mesh: Any, current: Sequence[Placement], target: Sequence[Placement]) -> Any:
+    """This process's part of a tensor of that shape, placed otherwise. A dim that several dimensions of the mesh split is joined from the
+    last one on."""
+    old, new = list(current), list(target)
+    if old == new:
+        return x
+    for p in (*old, *new):
+        if isinstance(p, _StridedShard):
+            raise NotImplementedError(f"torch.distributed.tensor: redistributing {p!r} is not supported by shim-torch")
+
+    def dims(i: int) -> set[int]:
+        return {p.dim for p in (old[i], new[i]) if isinstance(p, Shard)}
+
+    changed = {i for i in range(len(old)) if old[i] != new[i]}
+    alone = {i for i in changed if not any(dims(i) & dims(j) for j in range(len(old)) if j != i)}
+    touched = set().union(*(dims(i) for i in changed - alone))
+    joined = (changed - alone) | {i for i in range(len(old)) if i not in alone and dims(i) & touched}
+    for i in reversed(range(len(old))):
+        if i in alone or i in joined:
+            p = old[i]
+            whole = local_shape(shape, mesh, old, i)[0][p.dim] if isinstance(p, Shard) else None
+            to = new[i] if i in alone else Replicate()
+            x = _step(x, p, to, whole, mesh, i)
+            old[i] = to
+    for i in sorted(joined):
+        x = _step(x, old[i], new[i], None, mesh, i)
+    return x
+
+
+def normal(placements: Any, mesh: Any, ndim: int) -> tuple[Placement, ...]:
+    """Placements, one a dimension of the mesh, dims not negative. Errors: ValueError, RuntimeError for those that cannot be."""
+    placements = (Replicate(),) * mesh.ndim if placements is None else tuple(placements)
+    if len(placements) != mesh.ndim:
+        raise ValueError(
+            "`placements` must have the same length as `device_mesh.ndim`! Found placements length: "
+            f"{len(placements)}, and device_mesh.ndim: {mesh.ndim}."
+        )
+    found = []
+    for i, p in enumerate(placements):
+        if isinstance(p, Shard):
+            if p.dim >= ndim:
+                raise RuntimeError(f"Sharding dim {p.dim} greater than tensor ndim {ndim} for placement number {i}")
+            if p.dim < 0 and type(p) is Shard:
+                p = Shard(p.dim + ndim)
+        found.append(p)
+    return tuple(found)
