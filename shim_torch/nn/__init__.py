@@ -4,7 +4,6 @@ from typing import Any
 
 from shim_torch.nn import functional, init, modules, parameter, utils
 from shim_torch.nn.modules import *  # noqa: F403
-from shim_torch.nn.modules import Module
 from shim_torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 
@@ -22,20 +21,6 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     return {**nested, **plain}
 
 
-class DataParallel(Module):
-    """Runs the module on its one device; with several device_ids it refuses."""
-
-    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
-        super().__init__()
-        if device_ids is not None and len(device_ids) > 1:
-            raise NotImplementedError("torch.nn.DataParallel: several devices are not supported by shim-torch")
-        self.module, self.device_ids, self.output_device, self.dim = module, device_ids or [], output_device, dim
-
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """The module's own result: there is one device, so no batch is split."""
-        return self.module(*inputs, **kwargs)
-
-
 def __getattr__(name: str) -> Any:
     if name in ("attention", "parallel", "grad", "_reduction", "quantized", "intrinsic", "qat", "common_types"):
         import importlib
@@ -44,6 +29,10 @@ def __getattr__(name: str) -> Any:
             return importlib.import_module(f"shim_torch.nn.{name}")
         except ModuleNotFoundError:
             pass
+    if name == "DataParallel":
+        from shim_torch.nn.parallel.data_parallel import DataParallel
+
+        return DataParallel
     if name == "LinearCrossEntropyOptions":
         from shim_torch.nn import modules
 

@@ -60,7 +60,8 @@ def test_a_module_that_a_package_does_not_find_is_none_that_others_lack(python):
     from torch.nn.parallel.data_parallel import DataParallel
     assert callable(torch.nn.parallel.parallel_apply) and torch.cpu.amp.autocast and DataParallel is torch.nn.DataParallel
     tensor = torch.ones(1)
-    assert torch.nn.parallel.replicate(DataParallel, [0]) == [DataParallel]
+    (replica,) = torch.nn.parallel.replicate(Linear(2, 2), ["cpu"])
+    assert replica.weight.shape == (2, 2) and not replica.weight.is_leaf
     from torch.nn.parallel.parallel_apply import get_a_var
     assert get_a_var([1, {"a": (2, tensor)}]) is tensor and get_a_var([1]) is None
     assert not torch_proxy_status()["unsupported"] and not torch_proxy_status()["missing"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch.nn import DataParallel
-from shim_torch.nn.parallel.data_parallel import data_parallel
+from shim_torch.nn.parallel.data_parallel import DataParallel, data_parallel
 from shim_torch.nn.parallel.distributed import DistributedDataParallel
 from shim_torch.nn.parallel.parallel_apply import parallel_apply
 from shim_torch.nn.parallel.replicate import replicate
@@ -69,6 +68,18 @@ def _joined(parts: Any, join: Any) -> Any:
 
 def gather(outputs: Any, target_device: Any, dim: int = 0) -> Any:
     """The parts of every device joined along ``dim`` on one; ValueError for dicts or sequences of several lengths."""
+    import warnings
+
     import shim_torch
 
-    return _joined(outputs, lambda parts: shim_torch.cat([part.to(target_device) for part in parts], dim))
+    def join(parts: Any) -> Any:
+        if dim == 0 and all(part.dim() == 0 for part in parts):
+            warnings.warn(
+                "Was asked to gather along dimension 0, but all input tensors were scalars; will instead unsqueeze and return "
+                "a vector.",
+                stacklevel=4,
+            )
+            parts = [part.view(1) for part in parts]
+        return shim_torch.cat([part.to(target_device) for part in parts], dim)
+
+    return _joined(outputs, join)

@@ -7,15 +7,23 @@ from typing import Any
 from shim_torch.autograd.function import Function
 
 
+def on_device(x: Any, device: Any) -> Any:
+    """A copy on a device, where it is there already an alias of its memory."""
+    import shim_torch as torch
+
+    place = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
+    return x.detach() if x.device == place else x.to(place)
+
+
 class Broadcast(Function):
-    """Copies of tensors on every device; the gradients of the copies are summed."""
+    """Copies of tensors on every device (aliases where they are); the gradients of the copies are summed."""
 
     @staticmethod
     def forward(ctx: Any, target_gpus: Any, *inputs: Any) -> Any:
         """Copies of the inputs on each of ``target_gpus``, device by device."""
         ctx.num_inputs = len(inputs)
         ctx.devices = [x.device for x in inputs]
-        copies = [x.to(device, copy=True) for device in target_gpus for x in inputs]
+        copies = [on_device(x, device) for device in target_gpus for x in inputs]
         ctx.mark_non_differentiable(
             *(
                 copies[d * len(inputs) + i]
