@@ -7,7 +7,13 @@ from recording import Recording
 
 import shim_torch as torch
 
+pytestmark = pytest.mark.devices("cpu", "cuda")
 FLOATS = [torch.float32, torch.bfloat16, torch.float16, torch.float64]
+
+
+@pytest.fixture(autouse=True)
+def on_the_device(device):
+    """Tensors are made there."""
 
 
 def fresh(tensors):
