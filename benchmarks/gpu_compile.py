@@ -80,7 +80,7 @@ def programs(torch: Any, library: str, case: Any, tensors: list[Any]) -> dict[st
         r.returns(case(r.step, *tensors))
         (got,), expected = r.run(), case(f, *tensors)
         torch.testing.assert_close(got, expected, rtol=2e-2, atol=2e-2)
-        return found | {"fused": r.run}
+        return found | {"fused": r.run, "replayed": r.run_replay}
     compiled = torch.compile(lambda *t: case(f, *t), fullgraph=True)
     replayed = torch.compile(lambda *t: case(f, *t), fullgraph=True, mode="reduce-overhead")
     return found | {"compiled": lambda: compiled(*tensors), "reduce-overhead": lambda: replayed(*tensors)}

@@ -38,7 +38,7 @@ def check(r, numbers=None):
         assert a.dtype == b.dtype and a.size() == b.size() and a.stride() == b.stride()
         rough = a.dtype in (torch.bfloat16, torch.float16)  # eager rounds after each operator, a group at its end
         tolerance = {"rtol": 5e-2, "atol": 5e-2} if rough else {"rtol": 1e-5, "atol": 1e-5}
-        torch.testing.assert_close(b, a, equal_nan=True, **tolerance)
+        torch.testing.assert_close(b.cpu(), a.cpu(), equal_nan=True, **tolerance)
     return r
 
 
@@ -217,4 +217,4 @@ def test_random_programs(seed):
     expected, got = r.run_steps(inputs), r.run(copies)
     for a, b in zip([*expected, *inputs], [*got, *copies], strict=True):
         assert a.dtype == b.dtype and a.stride() == b.stride()
-        torch.testing.assert_close(b, a, equal_nan=True, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(b.cpu(), a.cpu(), equal_nan=True, rtol=1e-4, atol=1e-5)
