@@ -122,6 +122,17 @@ def test_what_nobody_reads_is_not_computed():
     assert unread.returns().lines == []
 
 
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_activations_of_linear_layers(device, activation):
+    x, w, b = torch.randn(8, 16), torch.randn(16, 16) / 4, torch.randn(16)
+    keywords = {"approximate": "tanh"} if activation == "gelu" else {}
+    r = Recording(x, w, b)
+    hidden = r.step(activation, r.step("linear", x, w, b), **keywords)
+    seen = r.step("linear", hidden, w, b)  # the activation is not its only reader
+    check(r.returns(r.step(activation, seen, **keywords), seen))
+    assert sum("fused_linear" in line for line in r.lines) == (device == "cuda")
+
+
 def test_numbers_that_calls_bring():
     x = torch.randn(9)
     r = Recording(x)
