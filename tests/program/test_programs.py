@@ -26,7 +26,7 @@ def fresh(tensors):
     return made
 
 
-def check(r, numbers=None):
+def check(r, numbers=None, within=1e-5):
     """The program equals its steps, on other tensors and in what it writes to them."""
     inputs = fresh(r.inputs)
     copies = [
@@ -37,7 +37,7 @@ def check(r, numbers=None):
     for a, b in zip([*expected, *inputs], [*got, *copies], strict=True):
         assert a.dtype == b.dtype and a.size() == b.size() and a.stride() == b.stride()
         rough = a.dtype in (torch.bfloat16, torch.float16)  # eager rounds after each operator, a group at its end
-        tolerance = {"rtol": 5e-2, "atol": 5e-2} if rough else {"rtol": 1e-5, "atol": 1e-5}
+        tolerance = {"rtol": 5e-2, "atol": 5e-2} if rough else {"rtol": within, "atol": within}
         torch.testing.assert_close(b.cpu(), a.cpu(), equal_nan=True, **tolerance)
     return r
 
@@ -129,7 +129,7 @@ def test_activations_of_linear_layers(device, activation):
     r = Recording(x, w, b)
     hidden = r.step(activation, r.step("linear", x, w, b), **keywords)
     seen = r.step("linear", hidden, w, b)  # the activation is not its only reader
-    check(r.returns(r.step(activation, seen, **keywords), seen))
+    check(r.returns(r.step(activation, seen, **keywords), seen), within=1e-3)
     assert sum("fused_linear" in line for line in r.lines) == (device == "cuda")
 
 

@@ -6,13 +6,18 @@
 namespace shim::program {
 namespace {
 
+constexpr std::string_view kRelu = "relu";  // what such a layer's operator calls it too
+bool is_tanh_gelu(const Step& step) {
+  auto* kind = step.op->schema.name == "gelu" ? std::get_if<std::string>(&step.args.back().is) : nullptr;
+  return kind && *kind == "tanh";
+}
+
 // The activation that the epilogue computes; null: none. The exact gelu is a pass of its own there too, which a group does as well.
 const char* epilogue_of(const Step& step) {
-  const Schema& s = step.op->schema;
-  if (s.ns != "aten" || step.results.size() != 1) return nullptr;
-  if (s.name == "relu" || s.name == "relu_") return "relu";
-  auto* kind = s.name == "gelu" ? std::get_if<std::string>(&step.args.back().is) : nullptr;
-  return kind && *kind == "tanh" ? "gelu_tanh" : nullptr;
+  if (step.op->schema.ns != "aten" || step.results.size() != 1) return nullptr;
+  const Operator& op = step.op->inplace && step.op->functional ? *step.op->functional : *step.op;
+  if (op.schema.name == kRelu) return kRelu.data();
+  return is_tanh_gelu(step) ? "gelu_tanh" : nullptr;
 }
 
 bool touches(const Step& step, int32_t storage, bool write) {
