@@ -11,7 +11,7 @@ class Recording:
         self.inputs = list(inputs)
         self.numbers = []
         self.outputs = []
-        self.program = None
+        self.program = self.replay = None
         for tensor in inputs:
             _core.record_input(self.recorder, tensor)
 
@@ -38,6 +38,15 @@ class Recording:
     def run(self, inputs=None, numbers=None):
         """The program."""
         return _core.run_program(self.program, self.recorder, *self._call(inputs, numbers))
+
+    def run_replay(self, inputs=None, numbers=None):
+        """The program as one CUDA graph."""
+        self.replay = self.replay or _core.make_replay(self.program)
+        return _core.run_replay(self.replay, self.recorder, *self._call(inputs, numbers))
+
+    @property
+    def counts(self):
+        return _core.replay_counts(self.replay)
 
     def _call(self, inputs, numbers):
         return self.inputs if inputs is None else inputs, self.numbers if numbers is None else numbers, self.outputs

@@ -7,7 +7,13 @@ from recording import Recording
 
 import shim_torch as torch
 
+pytestmark = pytest.mark.devices("cpu", "cuda")
 FLOATS = [torch.float32, torch.bfloat16, torch.float16, torch.float64]
+
+
+@pytest.fixture(autouse=True)
+def on_the_device(device):
+    """Tensors are made there."""
 
 
 def fresh(tensors):
@@ -20,7 +26,7 @@ def fresh(tensors):
     return made
 
 
-def check(r, numbers=None):
+def check(r, numbers=None, within=1e-5):
     """The program equals its steps, on other tensors and in what it writes to them."""
     inputs = fresh(r.inputs)
     copies = [
@@ -31,8 +37,8 @@ def check(r, numbers=None):
     for a, b in zip([*expected, *inputs], [*got, *copies], strict=True):
         assert a.dtype == b.dtype and a.size() == b.size() and a.stride() == b.stride()
         rough = a.dtype in (torch.bfloat16, torch.float16)  # eager rounds after each operator, a group at its end
-        tolerance = {"rtol": 5e-2, "atol": 5e-2} if rough else {"rtol": 1e-5, "atol": 1e-5}
-        torch.testing.assert_close(b, a, equal_nan=True, **tolerance)
+        tolerance = {"rtol": 5e-2, "atol": 5e-2} if rough else {"rtol": within, "atol": within}
+        torch.testing.assert_close(b.cpu(), a.cpu(), equal_nan=True, **tolerance)
     return r
 
 
@@ -114,6 +120,17 @@ def test_what_nobody_reads_is_not_computed():
     unread = Recording(x)
     unread.step("exp", x)
     assert unread.returns().lines == []
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_activations_of_linear_layers(device, activation):
+    x, w, b = torch.randn(8, 16), torch.randn(16, 16) / 4, torch.randn(16)
+    keywords = {"approximate": "tanh"} if activation == "gelu" else {}
+    r = Recording(x, w, b)
+    hidden = r.step(activation, r.step("linear", x, w, b), **keywords)
+    seen = r.step("linear", hidden, w, b)  # the activation is not its only reader
+    check(r.returns(r.step(activation, seen, **keywords), seen), within=1e-3)
+    assert sum("fused_linear" in line for line in r.lines) == (device == "cuda")
 
 
 def test_numbers_that_calls_bring():
@@ -211,4 +228,4 @@ def test_random_programs(seed):
     expected, got = r.run_steps(inputs), r.run(copies)
     for a, b in zip([*expected, *inputs], [*got, *copies], strict=True):
         assert a.dtype == b.dtype and a.stride() == b.stride()
-        torch.testing.assert_close(b, a, equal_nan=True, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(b.cpu(), a.cpu(), equal_nan=True, rtol=1e-4, atol=1e-5)

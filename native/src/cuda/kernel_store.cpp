@@ -47,16 +47,6 @@ Programs& programs() {
   return *programs_;
 }
 
-int architecture_of(int device) {
-  constexpr int kMajor = 75, kMinor = 76;
-  int major = 0, minor = 0;
-  CUdevice handle = 0;
-  driver().device_get(&handle, device);
-  driver().device_attribute(&major, kMajor, handle);
-  driver().device_attribute(&minor, kMinor, handle);
-  return 10 * major + minor;
-}
-
 void record(const std::string& line) {
   static const char* const path = std::getenv("SHIM_TORCH_RECORD_KERNELS");
   if (!path || !*path) return;
@@ -136,6 +126,16 @@ CUmodule module_of(int device, const Specialisation& s) {
 }
 
 }  // namespace
+
+int architecture_of(int device) {
+  constexpr int kMajor = 75, kMinor = 76;
+  int major = 0, minor = 0;
+  CUdevice handle = 0;
+  driver().device_get(&handle, device);
+  driver().device_attribute(&major, kMajor, handle);
+  driver().device_attribute(&minor, kMinor, handle);
+  return 10 * major + minor;
+}
 
 CUfunction loaded_kernel(
     int device, std::string_view program, const std::vector<std::string>& options, const char* entry) {

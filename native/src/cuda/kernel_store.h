@@ -12,7 +12,8 @@ namespace shim::cuda {
 // had: `failed_kernels` says why. SHIM_TORCH_RECORD_KERNELS names a file that gets a line for each program.
 CUfunction loaded_kernel(
     int device, std::string_view program, const std::vector<std::string>& options, const char* entry);
-bool kernels_to_be_had();  // a pack or a compiler is there
+int architecture_of(int device);  // 90 for sm_90
+bool kernels_to_be_had();         // a pack or a compiler is there
 
 struct FailedKernel {
   Specialisation what;

@@ -1,6 +1,14 @@
 #include "program/program.h"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
+#include <system_error>
+#include <thread>
+
+#include "core/interpreter_lock.h"
+#include "cuda/kernel_code.h"
+#include "cuda/kernel_store.h"
 
 namespace shim::program {
 namespace {
@@ -17,16 +25,19 @@ Item of_step(const Step& step, size_t index) {
       item.reads.insert(r.storage);
       if (writes(step, i)) item.writes.insert(r.storage);
     });
-  for (const TensorRef& r : step.results) item.writes.insert(r.storage);
+  for (const TensorRef& r : step.results)
+    if (r.storage >= 0) item.writes.insert(r.storage);
   return item;
 }
 
+constexpr size_t kCompilers = 8;  // threads
 constexpr size_t kAligned = 256;
 size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAligned - 1) / kAligned * kAligned; }
 
 }  // namespace
 
 Program::Program(Steps steps) : steps_(std::move(steps)) {
+  join_epilogues(steps_);
   form_groups();
   remove_dead();
   plan_memory();
@@ -37,6 +48,35 @@ Program::Program(Steps steps) : steps_(std::move(steps)) {
     else
       item.on_cuda = std::make_unique<CudaGroup>(*item.group);
   }
+  compile_ahead();
+}
+
+// The kernels that none has compiled yet, beside each other; what fails here is told where the kernel is asked for.
+void Program::compile_ahead() {
+  std::map<std::string, cuda::Specialisation> wanted;
+  for (const Item& item : items_)
+    if (item.on_cuda && item.group->numel()) {
+      auto s = cuda::Specialisation::of("fused", item.on_cuda->macros(*item.group, item.on_cuda->vector()));
+      wanted.emplace(s.text(), std::move(s));
+    }
+  if (wanted.size() < 2 || !cuda::driver().loaded) return;
+  std::vector<cuda::Specialisation> all;
+  for (auto& [text, s] : wanted) all.push_back(std::move(s));
+  const int architecture = cuda::architecture_of(cuda::current_device());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    try {
+      for (size_t i; (i = next++) < all.size();) cuda::make_ahead(all[i], architecture);
+    } catch (const std::exception&) { next = all.size(); }
+  };
+  Unlocked others_run;
+  std::vector<std::thread> threads;
+  const size_t most = std::min<size_t>({kCompilers, all.size(), std::max(1u, std::thread::hardware_concurrency())});
+  try {
+    while (threads.size() + 1 < most) threads.emplace_back(work);
+  } catch (const std::system_error&) {}  // fewer do
+  work();
+  for (std::thread& t : threads) t.join();
 }
 
 // Each step joins the last group that it can reach: past items that neither write what it touches nor read what it writes.

@@ -28,6 +28,8 @@ struct Arena {
   size_t bytes = 0;
 };
 
+void join_epilogues(Steps&);  // epilogues.cpp
+
 class Program : public RefCounted {
  public:
   explicit Program(Steps);
@@ -45,6 +47,7 @@ class Program : public RefCounted {
   void form_groups();
   void remove_dead();
   void plan_memory();
+  void compile_ahead();
   void run_group(const Item&, Storages, std::span<const Scalar> parameters);
 
   Steps steps_;

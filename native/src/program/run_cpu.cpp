@@ -81,20 +81,21 @@ struct BlockRun {  // of one thread
   const CpuGroup& c;
   const Group& g;
   const std::vector<char*>&loads, &stores;
-  std::vector<char> memory;
   char* base;
   std::vector<const char*> load_at, number_at;  // of the block
 
   BlockRun(const CpuGroup& group, const Group& of, const std::vector<char*>& from, const std::vector<char*>& to,
-      const std::vector<std::array<char, 16>>& numbers)
+      const std::vector<std::array<char, 16>>& numbers, int64_t elements)
       : c(group), g(of), loads(from), stores(to) {
+    const int64_t most = std::min(c.block_, elements);
     const size_t count = size_t(c.buffers_) + g.loads.size() + g.numbers.size() + 1;
-    memory.resize(count * size_t(c.block_ * c.element_) + 64);
+    thread_local std::vector<char> memory;  // no kernel in here runs another group
+    if (const size_t bytes = count * size_t(c.block_ * c.element_) + 64; memory.size() < bytes) memory.resize(bytes);
     base = memory.data() + 64 - reinterpret_cast<uintptr_t>(memory.data()) % 64;
     load_at.assign(g.loads.size(), nullptr);
     for (size_t k = 0; k < g.numbers.size(); ++k) {
       char* to_fill = buffer(c.buffers_ + int(g.loads.size() + k));
-      fill_packed(numbers[k].data(), to_fill, itemsize(g.numbers[k].in), c.block_);
+      fill_packed(numbers[k].data(), to_fill, itemsize(g.numbers[k].in), most);
       number_at.push_back(to_fill);
     }
     for (size_t k = 0; k < g.loads.size(); ++k) {
@@ -102,7 +103,7 @@ struct BlockRun {  // of one thread
       char* one = buffer(c.buffers_ + int(k));
       alignas(16) char element[16];
       (*c.loads_[k].conversion)(loads[k], 0, element, 0, 1);
-      fill_packed(element, one, itemsize(g.loads[k].as), c.block_);
+      fill_packed(element, one, itemsize(g.loads[k].as), most);
       load_at[k] = one;
     }
   }
@@ -190,10 +191,10 @@ void CpuGroup::run(const Group& g, Storages storages, std::span<const Scalar> pa
   for (const Store& s : g.stores) to.push_back(address(s.ref));
   std::vector<std::array<char, 16>> numbers(g.numbers.size());
   for (size_t k = 0; k < numbers.size(); ++k) number_bytes(g.numbers[k], parameters, numbers[k].data());
-  if (sizes_.empty()) return BlockRun(*this, g, from, to, numbers).run(0, 1);
+  if (n <= block_) return BlockRun(*this, g, from, to, numbers, n).run(0, n);
   unlocked(n, [&] {
     parallel_for(n, std::max(kGrain / int64_t(1 + g.nodes.size() / 2), block_),
-        [&](int64_t begin, int64_t end) { BlockRun(*this, g, from, to, numbers).run(begin, end); });
+        [&](int64_t begin, int64_t end) { BlockRun(*this, g, from, to, numbers, end - begin).run(begin, end); });
   });
 }
 

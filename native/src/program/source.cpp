@@ -12,6 +12,7 @@ std::string name_of(const Steps& s, int32_t storage) {
 }
 
 std::string shown(const Steps& s, const TensorRef& r) {
+  if (r.storage < 0) return "_";
   std::string text = name_of(s, r.storage);
   const bool whole = r.offset == 0 && r.strides == contiguous_strides(r.sizes);
   return str(

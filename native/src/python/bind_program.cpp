@@ -3,7 +3,7 @@
 #include "python/kernel_call.h"
 #include "python/native_ops.h"
 #include "python/owned_ref.h"
-#include "program/program.h"
+#include "program/replay.h"
 #include "python/program_values.h"
 
 namespace shim {
@@ -12,7 +12,8 @@ using namespace program;
 
 namespace {
 
-constexpr const char *kRecorder = "shim_torch.Recorder", *kProgram = "shim_torch.Program";
+constexpr const char *kRecorder = "shim_torch.Recorder", *kProgram = "shim_torch.Program",
+                     *kReplay = "shim_torch.Replay";
 
 Recorder& recorder_of(PyObject* o) {
   auto* r = static_cast<Recorder*>(PyCapsule_GetPointer(o, kRecorder));
@@ -159,7 +160,42 @@ PyObject* run_program(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (pro
   });
 }
 
-PyMethodDef functions[] = {{"recorder", recorder, METH_NOARGS, "A recorder of operators."},
+Replay& replay_of(PyObject* o) {
+  auto* r = static_cast<Replay*>(PyCapsule_GetPointer(o, kReplay));
+  if (!r) throw PythonError();
+  return *r;
+}
+
+PyObject* make_replay(PyObject*, PyObject* program) {
+  return guarded([&] {
+    return PyCapsule_New(make<Replay>(Ref<Program>(&program_of(program))).detach(), kReplay,
+        [](PyObject* o) { static_cast<Replay*>(PyCapsule_GetPointer(o, kReplay))->release(); });
+  });
+}
+
+PyObject* run_replay(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (replay, recorder, ...)
+  return guarded([&]() -> PyObject* {
+    CHECK(Kind::Type, n == 5, "run_replay() expects a replay, a recorder, tensors, numbers and outputs");
+    return run_with(args + 1, n - 1, [&](const Steps&, Storages storages, const std::vector<Scalar>& numbers) {
+      replay_of(args[0]).run(storages, numbers);
+    });
+  });
+}
+
+PyObject* replay_counts(PyObject*, PyObject* replay) {
+  return guarded([&]() -> PyObject* {
+    const Replay& r = replay_of(replay);
+    const Replay::Counts& c = r.counts();
+    return Py_BuildValue("{sKsKsKsKss}", "plain", c.plain, "captured", c.captured, "replayed", c.replayed, "copied",
+        c.copied, "why_not", r.why_not().c_str());
+  });
+}
+
+PyMethodDef functions[] = {{"make_replay", make_replay, METH_O, "A program that runs as one CUDA graph."},
+    {"run_replay", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(run_replay)), METH_FASTCALL,
+        "Runs it: (replay, recorder, inputs, numbers, outputs)."},
+    {"replay_counts", replay_counts, METH_O, "How its calls ran, and why not as a graph."},
+    {"recorder", recorder, METH_NOARGS, "A recorder of operators."},
     {"record_input", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(record_input)), METH_FASTCALL,
         "The tensor is what a call brings."},
     {"record_output", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(record_output)), METH_FASTCALL,

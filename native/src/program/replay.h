@@ -1,0 +1,50 @@
+#pragma once
+// A program as one CUDA graph: mode "reduce-overhead". The graph reads inputs where they were when it was captured; those that are
+// elsewhere from call to call are copied to a place of their own. What it gives lies in its memory, which the next replay writes again.
+#include "program/program.h"
+#include "program/stream_capture.h"
+
+namespace shim::program {
+
+class Replay : public RefCounted {
+ public:
+  explicit Replay(Ref<Program>);
+  // As Program::run. The results of the run before are void then: their memory is asked for in vain, a RuntimeError.
+  void run(Storages, std::span<const Scalar> parameters);
+
+  struct Counts {
+    uint64_t plain = 0, captured = 0, replayed = 0, copied = 0;  // calls; of `copied`, inputs
+  };
+  const Counts& counts() const { return counts_; }
+  const std::string& why_not() const { return why_not_; }  // why calls run without a graph; empty: they do not
+  const Program& program() const { return *program_; }
+
+ private:
+  struct Input {
+    int32_t storage;
+    void* address = nullptr;  // where it was in the call before
+    bool written = false;     // by the program
+    bool moves = false;       // it was elsewhere once
+    Ref<Storage> own;         // the graph's place for one that moves
+  };
+  bool fits(Storages) const;
+  void look_at(Storages);
+  void capture(Storages, std::span<const Scalar> parameters);
+  void replay(Storages);
+  void make_stale();
+  void give_up(std::string why);
+
+  Ref<Program> program_;
+  Device device_;
+  std::vector<Input> inputs_;
+  std::vector<int32_t> changed_;    // storages of inputs and constants, once for each write
+  std::vector<Scalar> parameters_;  // of the graph
+  Ref<CapturedGraph> graph_;
+  std::vector<std::pair<int32_t, Ref<Storage>>> kept_;  // what the graph gives, as it was captured
+  std::vector<Ref<Storage>> given_;                     // by the last run
+  Counts counts_;
+  std::string why_not_;
+  int calls_ = 0;
+};
+
+}  // namespace shim::program

@@ -1,0 +1,76 @@
+#include "program/stream_capture.h"
+
+#include <map>
+
+#include "core/error.h"
+
+namespace shim::program {
+namespace {
+
+using namespace cuda;
+
+constexpr unsigned kNonBlocking = 1;
+constexpr int kRelaxed = 2;  // memory is allocated meanwhile
+
+CUstream capture_stream(int device) {  // one a device, for ever; made under the interpreter's lock
+  static auto* streams = new std::map<int, CUstream>;
+  CUstream& s = (*streams)[device];
+  if (!s) check(driver().stream_create(&s, kNonBlocking, 0), "cuStreamCreateWithPriority");
+  return s;
+}
+
+struct OnStream {
+  int device;
+  CUstream before;
+  OnStream(int d, CUstream s) : device(d), before(current_stream(d)) { set_current_stream(d, s); }
+  ~OnStream() { set_current_stream(device, before); }
+};
+
+}  // namespace
+
+CapturedGraph::~CapturedGraph() {
+  if (driver().loaded && exec_) driver().graph_exec_destroy(exec_);
+  if (pool_) release_graph_pool(pool_);
+}
+
+Ref<CapturedGraph> CapturedGraph::of(int device, const std::function<void()>& work) {
+  const Driver& d = driver();
+  CHECK(Kind::Runtime, d.stream_create && d.capture_begin && d.capture_end && d.graph_instantiate && d.graph_launch,
+      "the CUDA driver has no graphs");
+  const OnDevice here(device);
+  const CUstream stream = capture_stream(device);
+  check(driver().stream_synchronize(current_stream(device)), "cuStreamSynchronize");
+  const OnStream current(device, stream);
+  CHECK(Kind::Runtime, current_stream(device) == stream, "CuPy has chosen another stream for this thread");
+  auto made = make<CapturedGraph>();
+  made->device_ = device;
+  made->pool_ = begin_graph_pool(device, nullptr);
+  CUgraph graph = nullptr;
+  try {
+    check(driver().capture_begin(stream, kRelaxed), "cuStreamBeginCapture");
+  } catch (...) {
+    end_graph_pool(made->pool_);
+    throw;
+  }
+  try {
+    work();
+  } catch (...) {  // the stream can be used again
+    end_graph_pool(made->pool_);
+    driver().capture_end(stream, &graph);
+    if (graph) driver().graph_destroy(graph);
+    throw;
+  }
+  end_graph_pool(made->pool_);
+  check(driver().capture_end(stream, &graph), "cuStreamEndCapture");
+  const CUresult r = driver().graph_instantiate(&made->exec_, graph, 0);
+  driver().graph_destroy(graph);
+  check(r, "cuGraphInstantiate");
+  return made;
+}
+
+void CapturedGraph::launch() const {
+  const OnDevice here(device_);
+  check(driver().graph_launch(exec_, current_stream(device_)), "cuGraphLaunch");
+}
+
+}  // namespace shim::program
