@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from shim_torch import Tensor
 from shim_torch._impl.compile import calls, settings
 from shim_torch._impl.native import _core
+
+BACKEND = os.environ.get("COMPILED_BACKEND", "eager")  # "inductor": as programs
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -19,7 +22,7 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
         return None
     names = pyfuncitem._fixtureinfo.argnames
     arguments = {name: pyfuncitem.funcargs[name] for name in names}
-    compiled = calls.Compiled(pyfuncitem.obj, settings.checked("eager", None, None, False, None))
+    compiled = calls.Compiled(pyfuncitem.obj, settings.checked(BACKEND, None, None, False, None))
     compiled(**{n: copy.deepcopy(v) if isinstance(v, Tensor) else v for n, v in arguments.items()})
     if "tmp_path" in names:  # what the first run wrote may be in the second's way
         return True

@@ -1,7 +1,8 @@
 // The module's functions over the native kernels, and the operators that the autograd engine needs.
 #include <string_view>
-#include "autograd/operator_node.h"
+
 #include "autograd/autograd.h"
+#include "autograd/operator_node.h"
 #include "core/math_bits.h"
 #include "cpu/parallel.h"
 #include "cpu/philox.h"

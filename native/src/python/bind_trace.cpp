@@ -16,12 +16,14 @@ PyObject* unsupported = nullptr;  // (reason, file, line) raises torch._dynamo.e
 
 struct Trees {  // what a function does may depend on the default dtype
   size_t most_ways;
+  bool together;
   std::vector<std::pair<DType, std::unique_ptr<Tree>>> by_dtype;
   Tree& now() {
     for (auto& [t, tree] : by_dtype)
       if (t == default_dtype()) return *tree;
     Tree& made = *by_dtype.emplace_back(default_dtype(), std::make_unique<Tree>()).second;
     made.most_ways = most_ways;
+    made.together = together;
     return made;
   }
 };
@@ -73,9 +75,9 @@ PyObject* described(const Session& s) {
     OwnedRef count = owned(PyLong_FromSize_t(times));
     if (PyDict_SetItem(reasons, key, count) < 0) throw PythonError();
   }
-  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
-      Py_ssize_t(s.learned), "at_once", Py_ssize_t(s.at_once), "runs", Py_ssize_t(s.flushes), "breaks", breaks.o,
-      "reasons", reasons.o, "left", int(!s.following()));
+  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
+      Py_ssize_t(s.learned), "at_once", Py_ssize_t(s.at_once), "runs", Py_ssize_t(s.flushes), "programs",
+      Py_ssize_t(s.programs), "breaks", breaks.o, "reasons", reasons.o, "left", int(!s.following()));
 }
 
 // trace_call(trees, function, args, kwargs, watch, forbid, seen) -> its result; `seen` is called with what happened
@@ -85,6 +87,7 @@ PyObject* trace_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
     CHECK(Kind::Runtime, !current(), "trace_call(): a compiled function runs already");
     Storage::run_deferred = run_deferred;
     Session::execute = execute_node;
+    Session::run_together = run_as_program;
     Session::who_asks = who_asks;
     Session::on_break = raise_unsupported;
     Running running(trees_of(args[0]).now(), args[4] == Py_True);
@@ -113,11 +116,13 @@ PyObject* trace_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-PyObject* trace_trees(PyObject*, PyObject* most_ways) {
-  const size_t most = PyLong_AsSize_t(most_ways);
-  if (PyErr_Occurred()) return nullptr;
-  return PyCapsule_New(
-      new Trees{most, {}}, kTrees, [](PyObject* o) { delete static_cast<Trees*>(PyCapsule_GetPointer(o, kTrees)); });
+// trace_trees(most_ways, together)
+PyObject* trace_trees(PyObject*, PyObject* args) {
+  Py_ssize_t most_ways;
+  int together;
+  if (!PyArg_ParseTuple(args, "np:trace_trees", &most_ways, &together)) return nullptr;
+  return PyCapsule_New(new Trees{size_t(most_ways), together != 0, {}}, kTrees,
+      [](PyObject* o) { delete static_cast<Trees*>(PyCapsule_GetPointer(o, kTrees)); });
 }
 
 PyObject* trace_active(PyObject*, PyObject*) { return PyBool_FromLong(tracing && current()->on_this_thread()); }
@@ -216,6 +221,21 @@ PyObject* trace_steps(PyObject*, PyObject* trees) {
   });
 }
 
+// trace_sources(trees) -> the text of each program
+PyObject* trace_sources(PyObject*, PyObject* trees) {
+  return guarded([&]() -> PyObject* {
+    OwnedRef all = owned(PyList_New(0));
+    for (auto& [dtype, tree] : trees_of(trees).by_dtype)
+      for (auto& [stretch, program] : tree->programs) {
+        if (!program) continue;
+        const std::string source = program->source();
+        OwnedRef text = owned(PyUnicode_FromStringAndSize(source.data(), Py_ssize_t(source.size())));
+        if (PyList_Append(all, text) < 0) throw PythonError();
+      }
+    return all.give();
+  });
+}
+
 // set_trace_hooks(reason_against, divides_integers, unsupported)
 PyObject* set_trace_hooks(PyObject*, PyObject* const* args, Py_ssize_t n) {
   if (n != 3) return PyErr_Format(PyExc_TypeError, "set_trace_hooks() takes 3 arguments");
@@ -228,7 +248,7 @@ PyObject* set_trace_hooks(PyObject*, PyObject* const* args, Py_ssize_t n) {
 template <auto F> PyCFunction fast() { return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(F)); }
 
 PyMethodDef trace_functions[] = {
-    {"trace_trees", trace_trees, METH_O,
+    {"trace_trees", trace_trees, METH_VARARGS,
         "What is known of a compiled function, nothing yet: of so many ways through it at most."},
     {"trace_call", fast<&trace_call>(), METH_FASTCALL, "Calls a function while its operators are traced."},
     {"trace_active", trace_active, METH_NOARGS, "Whether this thread's calls of operators are traced."},
@@ -238,6 +258,7 @@ PyMethodDef trace_functions[] = {
     {"trace_pause", trace_pause, METH_NOARGS, "Runs what is deferred; operators run at once from here."},
     {"trace_resume", trace_resume, METH_O, "Ends a pause."},
     {"trace_steps", trace_steps, METH_O, "The operators of a compiled function, a list a way through it."},
+    {"trace_sources", trace_sources, METH_O, "The programs of a compiled function, as text."},
     {"set_trace_hooks", fast<&set_trace_hooks>(), METH_FASTCALL, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

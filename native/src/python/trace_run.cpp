@@ -12,6 +12,7 @@
 #include "python/torch_dispatch_state.h"
 #include "python/torch_function_state.h"
 #include "python/trace.h"
+#include "python/trace_modes.h"
 #include "python/trace_rules.h"
 
 namespace shim {
@@ -24,11 +25,6 @@ int inside_traced = 0;
 void set_tracing(bool on) { tracing = operators_are_traced = on; }
 
 namespace {
-
-struct Inside {
-  Inside() { ++inside_traced; }
-  ~Inside() { --inside_traced; }
-};
 
 // Parts of a composite record its history, so whether it is wanted decides what runs.
 bool composite_wants_gradient(const Operator& op, PyObject* const* args, size_t n) {
@@ -198,24 +194,8 @@ void TracedInplace::ran() {
     at_once(*session_, op_, "it gives its argument another shape");
 }
 
-// A deferred operator runs as it would have when it was called: modes that were entered since do not see it.
-struct WithoutModes {
-  NoGrad no_history;
-  AutocastMode casts = autocast_mode();
-  bool functions = std::exchange(torch_function::all_disabled, true);
-  bool operators = std::exchange(torch_dispatch::disabled, true);
-  WithoutModes() { autocast_mode().cpu.enabled = autocast_mode().cuda.enabled = false; }
-  ~WithoutModes() {
-    autocast_mode().cpu.enabled = casts.cpu.enabled;
-    autocast_mode().cuda.enabled = casts.cuda.enabled;
-    torch_function::all_disabled = functions;
-    torch_dispatch::disabled = operators;
-  }
-};
-
 std::vector<Tensor> execute_node(
     const TreeNode& node, std::span<const Tensor> inputs, std::span<const Scalar> parameters) {
-  Inside in;
   WithoutModes without;
   const size_t n = node.arguments.size();
   Bound b;

@@ -1,5 +1,6 @@
 #pragma once
 // What a compiled function did when it ran: a tree of operators. Runs that began alike share a path, each way on is a branch.
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -8,6 +9,7 @@
 #include "core/tensor.h"
 #include "ops/kernels.h"
 #include "ops/operator.h"
+#include "program/program.h"
 
 namespace shim::trace {
 
@@ -57,8 +59,18 @@ struct TreeNode {
   std::vector<std::unique_ptr<TreeNode>> next;
 };
 
+// Operators that ran together: from a node to another, with those of the memories met that somebody still has a tensor over.
+struct Stretch {
+  const TreeNode *first, *last;
+  std::vector<bool> outlive;
+  auto operator<=>(const Stretch&) const = default;
+};
+
 // Of a compiled function.
 struct Tree {
+  bool together = true;                               // what is deferred runs as a Program; else operator by operator
+  std::map<Stretch, Ref<program::Program>> programs;  // null: it runs operator by operator
+  static constexpr size_t kMostPrograms = 64;
   TreeNode root;
   size_t nodes = 0, ways = 0;                  // ways: how many ends there are
   std::unordered_set<const Operator*> leaves;  // operators made of others that a kernel took as one

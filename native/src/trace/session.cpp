@@ -18,6 +18,7 @@ Session* current() { return session; }
 void set_current(Session* s) { session = s; }
 
 std::vector<Tensor> (*Session::execute)(const TreeNode&, std::span<const Tensor>, std::span<const Scalar>) = nullptr;
+bool (*Session::run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>&) = nullptr;
 Break (*Session::who_asks)(const char*) = nullptr;
 void (*Session::on_break)(const Break&) = nullptr;
 
@@ -45,6 +46,8 @@ void Session::hold(const Ref<Storage>& s, uint32_t slot) {
   if (storages_.size() <= slot) storages_.resize(slot + 1);
   if (storages_[slot]) return;
   storages_[slot] = s;
+  for (Hidden& h : watched_)  // from now on it is hidden for the operator's sake
+    if (h.now && h.storage == s) h.storage->show(h.memory), h.now = false;
   if (!s->hidden()) hidden_.push_back({s, s->hide(), true});
 }
 
@@ -141,6 +144,7 @@ void Session::run(const Deferred& d, std::vector<Ref<Storage>>& storages) {
 }
 
 void Session::flush() {
+  unwatch();
   if (path_.empty() || flushing_) return show_all();
   flushing_ = true;
   struct Done {
@@ -151,6 +155,7 @@ void Session::flush() {
   show_all();
   std::vector<Deferred> path = std::exchange(path_, {});
   std::vector<Ref<Storage>> storages = std::exchange(storages_, {});
+  if (tree_.together && run_together && run_together(*this, path, storages)) return;
   std::vector<size_t> last(storages.size());  // after which memory is not used any more
   for (size_t i = 0; i < path.size(); ++i)
     for (const auto* specs : {&path[i].node->inputs, &path[i].node->results})

@@ -52,21 +52,23 @@ class Session {
 
   std::vector<Break> breaks;
   bool watching = false;
-  size_t deferred = 0, learned = 0, at_once = 0, flushes = 0;
+  size_t deferred = 0, learned = 0, at_once = 0, flushes = 0, programs = 0;
   std::map<std::pair<std::string, std::string>, size_t> reasons;  // operator, why it ran at once
 
   // Set by src/python: runs one operator with these tensors and numbers, and says who asks.
   static std::vector<Tensor> (*execute)(
       const TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);
+  // Runs what is deferred as one Program; false: it runs operator by operator. The storages that are still pending are filled.
+  struct Deferred {
+    TreeNode* node;
+    std::vector<Scalar> parameters;
+  };
+  static bool (*run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>& storages);
   static Break (*who_asks)(const char* reason);
   static void (*on_break)(const Break&);  // of one that allows none; throws
   bool breaks_forbidden = false;
 
  private:
-  struct Deferred {
-    TreeNode* node;
-    std::vector<Scalar> parameters;
-  };
   struct Hidden {
     Ref<Storage> storage;
     void* memory;

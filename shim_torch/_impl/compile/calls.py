@@ -25,9 +25,18 @@ class Compiled:
     def __init__(self, function: Callable[..., Any], settings: Settings) -> None:
         self.function = function
         self.settings = settings
-        self.trees = _core.trace_trees(settings.recompile_limit or 8)
-        self.generation = _generation
+        self._forget()
         self.seen: list[dict[str, Any]] | None = None  # explain() puts a list here
+
+    def _forget(self) -> None:
+        together = self.settings.backend not in ("eager", "aot_eager")
+        self.trees = _core.trace_trees(self.settings.recompile_limit or 8, together)
+        self.generation = _generation
+
+    @property
+    def source(self) -> str:
+        """The programs that what is deferred runs as, a line for each kernel and call."""
+        return "\n".join(_core.trace_sources(self.trees))
 
     def __reduce__(self) -> Any:
         return (Compiled, (self.function, self.settings))
@@ -42,7 +51,7 @@ class Compiled:
             reasons[getattr(self.function, "__qualname__", type(self.function).__qualname__), why] += 1
             return self.function(*args, **kwargs)
         if self.generation != _generation:
-            self.trees, self.generation = _core.trace_trees(self.settings.recompile_limit or 8), _generation
+            self._forget()
         counts["calls"] += 1
         whole = self.settings.fullgraph
         return _core.trace_call(
@@ -50,7 +59,7 @@ class Compiled:
         )
 
     def _note(self, info: dict[str, Any]) -> None:
-        for name in ("deferred", "learned", "at_once", "runs"):
+        for name in ("deferred", "learned", "at_once", "runs", "programs"):
             counts[name] += info[name]
         reasons.update(info["reasons"])
         breaks.update([(reason, f"{file}:{line}") for reason, file, line, _ in info["breaks"]])
@@ -67,6 +76,16 @@ def why_not() -> str | None:
     return None
 
 
+def note_settings(settings: Settings) -> None:
+    """Counts what of the settings makes no difference."""
+    if settings.mode not in (None, "default"):
+        reasons["torch.compile", f"mode={settings.mode!r} runs as the default"] += 1
+    for name, _ in settings.options:
+        reasons["torch.compile", f"the option {name} makes no difference"] += 1
+    if settings.dynamic:
+        reasons["torch.compile", "dynamic=True: each shape is a way of its own"] += 1
+
+
 stance = "default"  # what torch.compiler.set_stance() was given
 
 
@@ -78,6 +97,7 @@ def reset() -> None:
 
 def wrap(function: Callable[..., Any], settings: Settings) -> Callable[..., Any]:
     """A function that calls ``function`` compiled."""
+    note_settings(settings)
     compiled = Compiled(function, settings)
 
     @functools.wraps(function)

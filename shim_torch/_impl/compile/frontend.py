@@ -60,6 +60,7 @@ def _compiled(model: Any, settings: Settings, disable: bool) -> Any:
         from shim_torch._dynamo import eval_frame
 
         wrapper: Any = eval_frame.OptimizedModule
+        calls.note_settings(settings)
         return model if isinstance(model, wrapper) else wrapper(model, settings)
     if isinstance(model, type):
         return model  # a class: its calls make instances

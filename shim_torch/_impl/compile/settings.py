@@ -65,6 +65,11 @@ def checked(
             raise InvalidBackend(backend)
     elif not callable(backend):
         raise BackendCompilerFailed(backend, TypeError(f"'{type(backend).__name__}' object is not callable"))
+    else:
+        raise NotImplementedError(
+            f"torch.compile(backend={getattr(backend, '__name__', backend)}): functions as backends are not supported by "
+            "shim-torch: use backend='inductor', 'eager' or 'aot_eager'"
+        )
     if backend == "inductor":
         if mode is not None and mode not in MODES:
             raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")

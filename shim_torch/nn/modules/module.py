@@ -231,9 +231,8 @@ class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
     # --- calling ------------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
-        return self._call_impl(*args, **kwargs)
+        call = self._compiled_call_impl or self._call_impl
+        return call(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         state = self.__dict__

@@ -1,0 +1,177 @@
+#include "program/group.h"
+
+#include <algorithm>
+
+#include "program/expression.h"
+
+namespace shim::program {
+namespace {
+
+bool broadcasts(IntArrayRef sizes, IntArrayRef shape) {
+  if (sizes.size() > shape.size()) return false;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] != 1 && sizes[i] != shape[shape.size() - sizes.size() + i]) return false;
+  return true;
+}
+
+// Whether no two elements share memory.
+bool separate(const TensorRef& r) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t d = 0; d < r.sizes.size(); ++d)
+    if (r.sizes[d] != 1) dims.emplace_back(r.strides[d], r.sizes[d]);
+  std::ranges::sort(dims);
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return false;
+    reach += stride * (size - 1);
+  }
+  return true;
+}
+
+bool same_place(const TensorRef& a, const TensorRef& b) {
+  if (a.dtype != b.dtype || a.offset != b.offset || a.sizes != b.sizes) return false;
+  for (size_t d = 0; d < a.sizes.size(); ++d)
+    if (a.sizes[d] != 1 && a.strides[d] != b.strides[d]) return false;
+  return true;
+}
+
+}  // namespace
+
+bool ordinary(DType t) {
+  return !is_complex(t) && !is_quantized(t) && itemsize(t) && !(is_floating(t) && itemsize(t) == 1);
+}
+
+void refuse() { throw Refused{}; }
+
+Expression::Value Expression::read(const TensorRef& ref) {
+  if (ref.device != group.device || ref.is_conj || ref.is_neg || !ordinary(ref.dtype)) refuse();
+  if (!broadcasts(ref.sizes, group.shape)) refuse();
+  for (size_t i = group.stores.size(); i-- > 0;) {
+    const Store& s = group.stores[i];
+    if (s.ref.storage != ref.storage) continue;
+    if (!same_place(s.ref, ref)) refuse();
+    return {s.value, s.from};
+  }
+  for (size_t i = 0; i < group.loads.size(); ++i)
+    if (group.loads[i].ref.storage == ref.storage && same_place(group.loads[i].ref, ref))
+      return {{Source::load, uint16_t(i)}, group.loads[i].as};
+  if (group.loads.size() == kMostLoads) refuse();
+  group.loads.push_back({ref, compute_dtype(ref.dtype)});
+  return {{Source::load, uint16_t(group.loads.size() - 1)}, group.loads.back().as};
+}
+
+Source Expression::as(Value v, DType in) { return v.dtype == in ? v.source : convert(v, in, DType::undefined).source; }
+
+Expression::Value Expression::convert(Value v, DType to, DType narrow) {
+  if (v.source.kind == Source::number) {
+    group.numbers[v.source.index].in = to;
+    return {v.source, to};
+  }
+  const Node n{"copy", nullptr, v.dtype, to, narrow, 1, {v.source}};
+  return put(n);
+}
+
+Source Expression::number(const program::Value& v, DType in, DType rounded) {
+  Number n;
+  n.in = in;
+  n.rounded = rounded;
+  if (auto* p = std::get_if<Parameter>(&v.is)) {
+    n.parameter = int32_t(p->slot);
+    n.value = steps.parameters.at(p->slot);
+  } else if (!scalar_of(v, &n.value)) {
+    refuse();
+  }
+  if (n.value.type == Scalar::Complex || n.value.big) refuse();
+  if (n.value.type == Scalar::Float && is_integral(in, true)) refuse();
+  if (n.parameter >= 0 && is_integral(in, true) && in != DType::i64) refuse();  // another number might not fit
+  return put_number(n);
+}
+
+Source Expression::put_number(const Number& n) {
+  if (group.numbers.size() == kMostNumbers) refuse();
+  group.numbers.push_back(n);
+  return {Source::number, uint16_t(group.numbers.size() - 1)};
+}
+
+Expression::Value Expression::put(const Node& n) {
+  if (group.nodes.size() == kMostNodes) refuse();
+  if (n.cpu && group.device.is_cuda() && !known_on_cuda(n.op, n.count)) refuse();
+  group.nodes.push_back(n);
+  return {{Source::node, uint16_t(group.nodes.size() - 1)}, n.result};
+}
+
+void Expression::write(const TensorRef& ref, Value v) {
+  if (ref.device != group.device || ref.is_conj || ref.is_neg || ref.sizes != group.shape || !ordinary(ref.dtype) ||
+      !separate(ref))
+    refuse();
+  for (const Load& l : group.loads)
+    if (l.ref.storage == ref.storage && !same_place(l.ref, ref)) refuse();
+  const StorageSlot& slot = steps.storages[size_t(ref.storage)];
+  if (slot.origin != StorageSlot::made) group.changed.push_back(ref.storage);
+  if (v.dtype != compute_dtype(ref.dtype)) v = convert(v, compute_dtype(ref.dtype), DType::undefined);
+  for (Store& s : group.stores) {
+    if (s.ref.storage != ref.storage) continue;
+    if (!same_place(s.ref, ref)) refuse();
+    s = {ref, v.source, v.dtype};
+    return;
+  }
+  group.stores.push_back({ref, v.source, v.dtype});
+}
+
+bool add_step(Group& group, const Steps& steps, const Step& step) {
+  if (step.results.size() != 1 || step.op->out || step.results[0].sizes != group.shape) return false;
+  const Group before = group;
+  try {
+    Expression e{group, steps};
+    if (e.lower(step)) {
+      group.names.push_back(step.op->schema.name);
+      return true;
+    }
+  } catch (const Refused&) {}
+  group = before;
+  return false;
+}
+
+bool begin_group(Group& group, const Steps& steps, const Step& step) {
+  if (step.results.size() != 1) return false;
+  const TensorRef& r = step.results[0];
+  if (!r.device.is_cpu() && !r.device.is_cuda()) return false;
+  group = {};
+  group.device = r.device;
+  group.shape = r.sizes;
+  return add_step(group, steps, step);
+}
+
+namespace {
+
+// Gives what is used new places, in order.
+template <class T> std::vector<uint16_t> keep(std::vector<T>& all, const std::vector<bool>& used) {
+  std::vector<uint16_t> place(all.size());
+  std::vector<T> kept;
+  for (size_t i = 0; i < all.size(); ++i) {
+    place[i] = uint16_t(kept.size());
+    if (used[i]) kept.push_back(std::move(all[i]));
+  }
+  all = std::move(kept);
+  return place;
+}
+
+}  // namespace
+
+void remove_unused(Group& g, const std::vector<bool>& needed) {
+  std::erase_if(g.stores, [&](const Store& s) { return !needed[size_t(s.ref.storage)]; });
+  std::vector<bool> used[3] = {
+      std::vector<bool>(g.nodes.size()), std::vector<bool>(g.loads.size()), std::vector<bool>(g.numbers.size())};
+  for (const Store& s : g.stores) used[s.value.kind][s.value.index] = true;
+  for (size_t n = g.nodes.size(); n-- > 0;)
+    if (used[Source::node][n])
+      for (int k = 0; k < g.nodes[n].count; ++k) used[g.nodes[n].args[k].kind][g.nodes[n].args[k].index] = true;
+  const std::vector<uint16_t> places[3] = {
+      keep(g.nodes, used[Source::node]), keep(g.loads, used[Source::load]), keep(g.numbers, used[Source::number])};
+  const auto move = [&](Source& s) { s.index = places[s.kind][s.index]; };
+  for (Store& s : g.stores) move(s.value);
+  for (Node& n : g.nodes)
+    for (int k = 0; k < n.count; ++k) move(n.args[k]);
+}
+
+}  // namespace shim::program

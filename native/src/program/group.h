@@ -1,0 +1,68 @@
+#pragma once
+// Pointwise operators that become one kernel: an expression over a common shape, what it reads and what it writes.
+#include <string>
+#include <vector>
+
+#include "cpu/loops.h"
+#include "program/step.h"
+
+namespace shim::program {
+
+struct Source {  // of an operand
+  enum Kind : uint8_t { node, load, number } kind = node;
+  uint16_t index = 0;
+  bool operator==(const Source&) const = default;
+};
+
+struct Number {
+  Scalar value;
+  int32_t parameter = -1;            // of a call, which then has the value
+  DType in = DType::f32;             // what kernels get it as
+  DType rounded = DType::undefined;  // that it is first rounded to
+};
+
+struct Load {
+  TensorRef ref;
+  DType as;  // the dtype that is computed in
+};
+
+struct Node {
+  const char* op;             // the name of its loop and functor; a literal
+  BlockKernel cpu = nullptr;  // null: a conversion from `in` to `result`
+  DType in, result;
+  DType narrow = DType::undefined;  // of a conversion: by way of this dtype
+  uint8_t count = 0;
+  Source args[4];
+};
+
+struct Store {
+  TensorRef ref;
+  Source value;
+  DType from;
+};
+
+struct Group {
+  Device device;
+  Dims shape;
+  std::vector<Load> loads;
+  std::vector<Number> numbers;
+  std::vector<Node> nodes;
+  std::vector<Store> stores;
+  std::vector<std::string> names;  // of the operators, in order
+  std::vector<size_t> steps;       // the same, by their places
+  std::vector<int32_t> changed;    // storages of inputs and constants, once for each operator that writes to them
+  int64_t numel() const { return product(shape); }
+};
+
+constexpr size_t kMostLoads = 20, kMostNodes = 56, kMostNumbers = 24;
+constexpr size_t kMostStores = 24;  // of a CUDA kernel, once what nobody reads is gone
+
+// Adds a step to the group. False, with the group as it was: the step is not pointwise, or does not fit in with what is there.
+bool add_step(Group&, const Steps&, const Step&);
+// Whether a group can begin with the step; its device and shape are set then.
+bool begin_group(Group&, const Steps&, const Step&);
+void remove_unused(
+    Group&, const std::vector<bool>& storage_needed);  // stores that nobody reads, and what was only for them
+bool known_on_cuda(const char* op, int operands);      // whether our CUDA sources compute it
+
+}  // namespace shim::program

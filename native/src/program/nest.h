@@ -1,0 +1,15 @@
+#pragma once
+// The loops of a group: dims that all operands walk in one step are one.
+#include "program/group.h"
+
+namespace shim::program {
+
+struct GroupNest {
+  std::vector<int64_t> sizes;                       // innermost first; none: one element
+  std::vector<std::vector<int64_t>> loads, stores;  // bytes along them
+  explicit GroupNest(const Group&);
+  bool packed(const std::vector<int64_t>& steps, int64_t size) const;  // elements lie in the loops' order
+  static bool one(const std::vector<int64_t>& steps);                  // the same element for all
+};
+
+}  // namespace shim::program

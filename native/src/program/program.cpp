@@ -1,0 +1,168 @@
+#include "program/program.h"
+
+#include <algorithm>
+
+namespace shim::program {
+namespace {
+
+bool meet(const std::set<int32_t>& a, const std::set<int32_t>& b) {
+  return std::ranges::any_of(a, [&](int32_t s) { return b.contains(s); });
+}
+
+Item of_step(const Step& step, size_t index) {
+  Item item;
+  item.step = index;
+  for (size_t i = 0; i < step.args.size(); ++i)
+    each_tensor(step.args[i], [&](const TensorRef& r) {
+      item.reads.insert(r.storage);
+      if (writes(step, i)) item.writes.insert(r.storage);
+    });
+  for (const TensorRef& r : step.results) item.writes.insert(r.storage);
+  return item;
+}
+
+constexpr size_t kAligned = 256;
+size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAligned - 1) / kAligned * kAligned; }
+
+}  // namespace
+
+Program::Program(Steps steps) : steps_(std::move(steps)) {
+  form_groups();
+  remove_dead();
+  plan_memory();
+  for (Item& item : items_) {
+    if (!item.group) continue;
+    if (item.group->device.is_cpu())
+      item.on_cpu = std::make_unique<CpuGroup>(*item.group);
+    else
+      item.on_cuda = std::make_unique<CudaGroup>(*item.group);
+  }
+}
+
+// Each step joins the last group that it can reach: past items that neither write what it touches nor read what it writes.
+void Program::form_groups() {
+  for (size_t index = 0; index < steps_.steps.size(); ++index) {
+    const Step& step = steps_.steps[index];
+    Item item = of_step(step, index);
+    bool joined = false;
+    for (size_t i = items_.size(); i-- > 0 && !joined;) {
+      Item& other = items_[i];
+      if (other.group && add_step(*other.group, steps_, step)) {
+        other.reads.merge(item.reads);
+        other.writes.merge(item.writes);
+        other.group->steps.push_back(index);
+        joined = true;
+      } else if (meet(other.writes, item.reads) || meet(other.writes, item.writes) || meet(other.reads, item.writes)) {
+        break;
+      }
+    }
+    if (joined) continue;
+    Group group;
+    if (begin_group(group, steps_, step)) {
+      group.steps.push_back(index);
+      item.group = std::move(group);
+    }
+    items_.push_back(std::move(item));
+  }
+}
+
+// What groups need not write: temporaries that no later item reads.
+void Program::remove_dead() {
+  std::vector<bool> needed(steps_.storages.size());
+  for (size_t s = 0; s < needed.size(); ++s)
+    needed[s] = steps_.storages[s].origin != StorageSlot::made || steps_.storages[s].outlives;
+  for (size_t i = items_.size(); i-- > 0;) {
+    Item& item = items_[i];
+    if (item.group) {
+      remove_unused(*item.group, needed);
+      item.reads.clear();
+      item.writes.clear();
+      for (const Load& l : item.group->loads) item.reads.insert(l.ref.storage);
+      for (const Store& s : item.group->stores) item.writes.insert(s.ref.storage);
+    }
+    for (int32_t s : item.reads) needed[size_t(s)] = true;
+  }
+  std::erase_if(items_, [](const Item& i) { return i.group && i.group->stores.empty(); });
+}
+
+void Program::plan_memory() {
+  std::vector<Arena::Part> all;
+  for (size_t s = 0; s < steps_.storages.size(); ++s) {
+    const StorageSlot& slot = steps_.storages[s];
+    if (slot.origin != StorageSlot::made) continue;
+    Arena::Part part{int32_t(s), 0, slot.nbytes, items_.size(), 0};
+    for (size_t i = 0; i < items_.size(); ++i)
+      if (items_[i].reads.contains(int32_t(s)) || items_[i].writes.contains(int32_t(s))) {
+        part.first = std::min(part.first, i);
+        part.last = i;
+      }
+    if (part.first == items_.size()) continue;
+    if (!slot.outlives) items_[part.last].last_read.push_back(int32_t(s));
+    if (slot.outlives || !items_[part.first].group) continue;
+    if (!arena_.parts.empty() && !(arena_device_ == slot.device)) continue;  // of one device
+    arena_device_ = slot.device;
+    // The first place below what lives at the same time.
+    std::vector<Arena::Part> beside;
+    for (const Arena::Part& p : arena_.parts)
+      if (p.first <= part.last && part.first <= p.last) beside.push_back(p);
+    std::ranges::sort(beside, {}, &Arena::Part::offset);
+    for (const Arena::Part& p : beside) {
+      if (part.offset + rounded(part.bytes) <= p.offset) break;
+      part.offset = std::max(part.offset, p.offset + rounded(p.bytes));
+    }
+    arena_.bytes = std::max(arena_.bytes, part.offset + rounded(part.bytes));
+    arena_.parts.push_back(part);
+  }
+}
+
+namespace {
+
+void let_go(void* arena, void*) { static_cast<Storage*>(arena)->release(); }
+
+Ref<Storage> part_of(const Ref<Storage>& arena, const Arena::Part& part) {
+  arena->retain();
+  auto made =
+      make<Storage>(static_cast<char*>(arena->data()) + part.offset, part.bytes, arena->device(), let_go, arena.get());
+  made->set_resizable(false);
+  return made;
+}
+
+}  // namespace
+
+void Program::run_group(const Item& item, Storages storages, std::span<const Scalar> parameters) {
+  const Group& g = *item.group;
+  for (const Store& s : g.stores) {
+    Ref<Storage>& storage = storages[size_t(s.ref.storage)];
+    const StorageSlot& slot = steps_.storages[size_t(s.ref.storage)];
+    if (!storage) storage = allocate(slot.nbytes, slot.device);
+  }
+  if (item.on_cpu) {
+    item.on_cpu->run(g, storages, parameters);
+  } else if (!item.on_cuda->run(g, storages, parameters)) {
+    ++apart_;
+    for (size_t step : g.steps) run_step(steps_.steps[step], storages, parameters);
+    return;
+  }
+  for (int32_t s : g.changed) ++storages[size_t(s)]->version();
+}
+
+void Program::run(Storages storages, std::span<const Scalar> parameters) {
+  CHECK(Kind::Runtime, storages.size() == steps_.storages.size(), "a program of ", steps_.storages.size(),
+      " storages got ", storages.size());
+  for (size_t i = 0; i < storages.size(); ++i)
+    if (steps_.storages[i].origin == StorageSlot::constant) storages[i] = steps_.storages[i].constant_storage;
+  if (!arena_.parts.empty()) {
+    const Ref<Storage> arena = allocate(arena_.bytes, arena_device_);
+    for (const Arena::Part& p : arena_.parts) storages[size_t(p.storage)] = part_of(arena, p);
+  }
+  for (const Item& item : items_) {
+    if (!item.group) {
+      run_step(steps_.steps[item.step], storages, parameters);
+    } else {
+      run_group(item, storages, parameters);
+    }
+    for (int32_t s : item.last_read) storages[size_t(s)] = nullptr;
+  }
+}
+
+}  // namespace shim::program

@@ -1,0 +1,57 @@
+#pragma once
+// Recorded operators as a few kernels and calls, with their memory planned.
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "program/run_cuda.h"
+#include "program/run_group.h"
+
+namespace shim::program {
+
+struct Item {                  // of a program, in the order in which they run
+  std::optional<Group> group;  // none: a step as it was recorded
+  size_t step = 0;
+  std::set<int32_t> reads, writes;  // storages
+  std::unique_ptr<CpuGroup> on_cpu;
+  std::unique_ptr<CudaGroup> on_cuda;
+  std::vector<int32_t> last_read;  // storages that are let go after it
+};
+
+// Memory of temporaries that a program's groups make: parts of one block, used again when what was there is no longer read.
+struct Arena {
+  struct Part {
+    int32_t storage;
+    size_t offset, bytes, first, last;  // of the items that use it
+  };
+  std::vector<Part> parts;
+  size_t bytes = 0;
+};
+
+class Program : public RefCounted {
+ public:
+  explicit Program(Steps);
+  // The caller fills in the inputs' storages; the storages that outlive the call are made. Needs the interpreter's lock.
+  void run(Storages, std::span<const Scalar> parameters);
+  std::string source() const;  // a line for each kernel and call
+  const Steps& steps() const { return steps_; }
+  const std::vector<Item>& items() const { return items_; }
+  const Arena& arena() const { return arena_; }
+  uint64_t apart() const {
+    return apart_;
+  }  // how often a group's operators ran one by one, as its kernel could not be had
+
+ private:
+  void form_groups();
+  void remove_dead();
+  void plan_memory();
+  void run_group(const Item&, Storages, std::span<const Scalar> parameters);
+
+  Steps steps_;
+  std::vector<Item> items_;
+  Arena arena_;
+  Device arena_device_;
+  uint64_t apart_ = 0;
+};
+
+}  // namespace shim::program

@@ -1,0 +1,31 @@
+#include "program/recorder.h"
+
+namespace shim::program {
+
+int32_t Recorder::slot(const Tensor& t, StorageSlot::Origin origin) {
+  const Ref<Storage>& storage = t->storage();
+  const auto [at, fresh] = slots_.try_emplace(storage.get(), int32_t(slots_.size()));
+  if (fresh) {
+    kept_.push_back(storage);
+    steps_.storages.push_back({origin, origin == StorageSlot::constant ? storage : Ref<Storage>(), storage->device(),
+        storage->nbytes(), false});
+  }
+  return at->second;
+}
+
+void Recorder::input(const Tensor& t) { slot(t, StorageSlot::input); }
+
+TensorRef Recorder::ref(const Tensor& t) { return TensorRef::of(*t, slot(t, StorageSlot::constant)); }
+
+void Recorder::step(Operator& op, List args, std::span<const Tensor> results, int32_t line) {
+  Step s{&op, std::move(args), {}, line};
+  for (const Tensor& t : results) s.results.push_back(TensorRef::of(*t, slot(t, StorageSlot::made)));
+  steps_.steps.push_back(std::move(s));
+}
+
+void Recorder::to_parameter(size_t argument, Scalar number) {
+  steps_.steps.back().args.at(argument) = Value{Parameter{uint32_t(steps_.parameters.size())}};
+  steps_.parameters.push_back(number);
+}
+
+}  // namespace shim::program

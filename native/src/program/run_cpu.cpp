@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/parallel.h"
+#include "program/nest.h"
+#include "program/run_group.h"
+
+namespace shim::program {
+namespace {
+
+constexpr int64_t kCacheBytes = 24 << 10;  // of all buffers of a block
+
+}  // namespace
+
+CpuGroup::CpuGroup(const Group& g) {
+  const GroupNest nest(g);
+  sizes_ = nest.sizes;
+  const auto move = [&](const std::vector<int64_t>& steps, const TensorRef& r, DType from, DType to) {
+    const auto size = int64_t(itemsize(r.dtype));
+    return Move{steps, converter(from, to), size, nest.packed(steps, size), GroupNest::one(steps), from == to};
+  };
+  for (size_t k = 0; k < g.stores.size(); ++k)
+    stores_.push_back(move(nest.stores[k], g.stores[k].ref, g.stores[k].from, g.stores[k].ref.dtype));
+  for (size_t k = 0; k < g.loads.size(); ++k)
+    loads_.push_back(move(nest.loads[k], g.loads[k].ref, g.loads[k].ref.dtype, g.loads[k].as));
+  place_nodes(g);
+}
+
+// Which buffer each node's block is in: one that nobody reads any more is used again.
+void CpuGroup::place_nodes(const Group& g) {
+  const size_t n = g.nodes.size();
+  std::vector<size_t> last(n, 0);
+  for (size_t i = 0; i < n; ++i)
+    for (int k = 0; k < g.nodes[i].count; ++k)
+      if (g.nodes[i].args[k].kind == Source::node) last[g.nodes[i].args[k].index] = i;
+  direct_.assign(n, -1);
+  for (size_t s = 0; s < g.stores.size(); ++s) {
+    if (g.stores[s].value.kind != Source::node) continue;
+    const size_t i = g.stores[s].value.index;
+    last[i] = n;
+    if (stores_[s].packed && stores_[s].as_it_is && direct_[i] < 0 && !read_later(g, g.stores[s].ref, i))
+      direct_[i] = int(s);
+  }
+  std::vector<int> free;
+  for (size_t i = 0; i < n; ++i) {
+    int place = -1;
+    if (direct_[i] < 0) {
+      place = free.empty() ? buffers_++ : free.back();
+      if (!free.empty()) free.pop_back();
+    }
+    places_.push_back(place);
+    for (size_t before = 0; before < i; ++before)
+      if (last[before] == i && places_[before] >= 0) free.push_back(places_[before]);
+    const Node& node = g.nodes[i];
+    element_ = std::max({element_, int64_t(itemsize(node.in)), int64_t(itemsize(node.result))});
+    const bool narrow = node.narrow != DType::undefined;
+    to_.push_back(node.cpu ? nullptr : converter(node.in, narrow ? node.narrow : node.result));
+    back_.push_back(!node.cpu && narrow ? converter(node.narrow, node.result) : nullptr);
+  }
+  for (const Load& l : g.loads) element_ = std::max(element_, int64_t(itemsize(l.as)));
+  for (const Number& k : g.numbers) element_ = std::max(element_, int64_t(itemsize(k.in)));
+  const auto in_buffers = int64_t(size_t(buffers_) + g.loads.size() + g.numbers.size() + g.stores.size());
+  block_ = std::clamp<int64_t>(kCacheBytes / (element_ * in_buffers) / 64 * 64, 256, 4096);
+}
+
+// Whether a node after the i-th reads the memory itself, as its own load: a loop must not write there before.
+bool CpuGroup::read_later(const Group& g, const TensorRef& ref, size_t i) const {
+  for (size_t l = 0; l < g.loads.size(); ++l) {
+    if (g.loads[l].ref.storage != ref.storage) continue;
+    const Source load{Source::load, uint16_t(l)};
+    for (size_t n = i + 1; n < g.nodes.size(); ++n)
+      for (int k = 0; k < g.nodes[n].count; ++k)
+        if (g.nodes[n].args[k] == load) return true;
+    for (const Store& s : g.stores)
+      if (s.value == load) return true;
+  }
+  return false;
+}
+
+struct BlockRun {  // of one thread
+  const CpuGroup& c;
+  const Group& g;
+  const std::vector<char*>&loads, &stores;
+  std::vector<char> memory;
+  char* base;
+  std::vector<const char*> load_at, number_at;  // of the block
+
+  BlockRun(const CpuGroup& group, const Group& of, const std::vector<char*>& from, const std::vector<char*>& to,
+      const std::vector<std::array<char, 16>>& numbers)
+      : c(group), g(of), loads(from), stores(to) {
+    const size_t count = size_t(c.buffers_) + g.loads.size() + g.numbers.size() + 1;
+    memory.resize(count * size_t(c.block_ * c.element_) + 64);
+    base = memory.data() + 64 - reinterpret_cast<uintptr_t>(memory.data()) % 64;
+    load_at.assign(g.loads.size(), nullptr);
+    for (size_t k = 0; k < g.numbers.size(); ++k) {
+      char* to_fill = buffer(c.buffers_ + int(g.loads.size() + k));
+      fill_packed(numbers[k].data(), to_fill, itemsize(g.numbers[k].in), c.block_);
+      number_at.push_back(to_fill);
+    }
+    for (size_t k = 0; k < g.loads.size(); ++k) {
+      if (!c.loads_[k].one) continue;
+      char* one = buffer(c.buffers_ + int(k));
+      alignas(16) char element[16];
+      (*c.loads_[k].conversion)(loads[k], 0, element, 0, 1);
+      fill_packed(element, one, itemsize(g.loads[k].as), c.block_);
+      load_at[k] = one;
+    }
+  }
+  char* buffer(int i) { return base + int64_t(i) * c.block_ * c.element_; }
+  char* scratch() { return buffer(c.buffers_ + int(g.loads.size() + g.numbers.size())); }
+
+  // f(address, offset of the first, count) for the innermost loops that elements [at, at + n) are of.
+  template <class F> void rows(const CpuGroup::Move& m, char* data, int64_t at, int64_t n, F&& f) const {
+    const int64_t inner = c.sizes_[0];
+    for (int64_t done = 0; done < n;) {
+      int64_t rest = (at + done) / inner;
+      const int64_t first = (at + done) % inner, count = std::min(inner - first, n - done);
+      char* p = data + first * m.steps[0];
+      for (size_t d = 1; d < c.sizes_.size(); ++d) {
+        p += rest % c.sizes_[d] * m.steps[d];
+        rest /= c.sizes_[d];
+      }
+      f(p, done, count);
+      done += count;
+    }
+  }
+  void load(size_t k, int64_t at, int64_t n) {
+    const CpuGroup::Move& m = c.loads_[k];
+    if (m.one) return;
+    char* to = buffer(c.buffers_ + int(k));
+    load_at[k] = to;
+    if (m.packed && m.as_it_is) {
+      load_at[k] = loads[k] + at * m.size;
+    } else if (m.packed) {
+      (*m.conversion)(loads[k] + at * m.size, m.size, to, int64_t(itemsize(g.loads[k].as)), n);
+    } else {
+      const auto size = int64_t(itemsize(g.loads[k].as));
+      rows(m, loads[k], at, n, [&](const char* p, int64_t done, int64_t count) {
+        (*m.conversion)(p, m.steps[0], to + done * size, size, count);
+      });
+    }
+  }
+  const char* value(Source s, int64_t at) {
+    if (s.kind == Source::load) return load_at[s.index];
+    if (s.kind == Source::number) return number_at[s.index];
+    return c.direct_[s.index] >= 0
+               ? stores[size_t(c.direct_[s.index])] + at * c.stores_[size_t(c.direct_[s.index])].size
+               : buffer(c.places_[s.index]);
+  }
+  void compute(size_t i, int64_t at, int64_t n) {
+    const Node& node = g.nodes[i];
+    const char* in[4];
+    for (int k = 0; k < node.count; ++k) in[k] = value(node.args[k], at);
+    char* out = const_cast<char*>(value({Source::node, uint16_t(i)}, at));
+    if (node.cpu) return node.cpu(out, in, n);
+    const auto from = int64_t(itemsize(node.in)), to = int64_t(itemsize(node.result));
+    if (!c.back_[i]) return (*c.to_[i])(in[0], from, out, to, n);
+    const auto narrow = int64_t(itemsize(node.narrow));
+    (*c.to_[i])(in[0], from, scratch(), narrow, n);
+    (*c.back_[i])(scratch(), narrow, out, to, n);
+  }
+  void store(size_t k, int64_t at, int64_t n) {
+    const CpuGroup::Move& m = c.stores_[k];
+    const Source v = g.stores[k].value;
+    if (v.kind == Source::node && c.direct_[v.index] == int(k)) return;
+    const char* from = value(v, at);
+    const auto size = int64_t(itemsize(g.stores[k].from));
+    if (m.packed) return (*m.conversion)(from, size, stores[k] + at * m.size, m.size, n);
+    rows(m, stores[k], at, n,
+        [&](char* p, int64_t done, int64_t count) { (*m.conversion)(from + done * size, size, p, m.steps[0], count); });
+  }
+  void run(int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += c.block_) {
+      const int64_t n = std::min(c.block_, end - at);
+      for (size_t k = 0; k < g.loads.size(); ++k) load(k, at, n);
+      for (size_t i = 0; i < g.nodes.size(); ++i) compute(i, at, n);
+      for (size_t k = 0; k < g.stores.size(); ++k) store(k, at, n);
+    }
+  }
+};
+
+void CpuGroup::run(const Group& g, Storages storages, std::span<const Scalar> parameters) const {
+  const int64_t n = g.numel();
+  if (n == 0) return;
+  std::vector<char*> from, to;
+  const auto address = [&](const TensorRef& r) {
+    return static_cast<char*>(storages[size_t(r.storage)]->data()) + r.offset * int64_t(itemsize(r.dtype));
+  };
+  for (const Load& l : g.loads) from.push_back(address(l.ref));
+  for (const Store& s : g.stores) to.push_back(address(s.ref));
+  std::vector<std::array<char, 16>> numbers(g.numbers.size());
+  for (size_t k = 0; k < numbers.size(); ++k) number_bytes(g.numbers[k], parameters, numbers[k].data());
+  if (sizes_.empty()) return BlockRun(*this, g, from, to, numbers).run(0, 1);
+  unlocked(n, [&] {
+    parallel_for(n, std::max(kGrain / int64_t(1 + g.nodes.size() / 2), block_),
+        [&](int64_t begin, int64_t end) { BlockRun(*this, g, from, to, numbers).run(begin, end); });
+  });
+}
+
+void number_bytes(const Number& number, std::span<const Scalar> parameters, char* bytes) {
+  Scalar v = number.parameter < 0 ? number.value : parameters[size_t(number.parameter)];
+  if (number.rounded != DType::undefined && v.type == Scalar::Float) {
+    store_number(bytes, number.rounded, v);
+    v.f = load_as_double(bytes, number.rounded);
+  }
+  store_number(bytes, number.in, v);
+}
+
+}  // namespace shim::program

@@ -1,0 +1,44 @@
+#include "program/step.h"
+
+namespace shim::program {
+
+TensorRef TensorRef::of(const TensorImpl& t, int32_t storage) {
+  TensorRef r;
+  r.storage = storage;
+  r.dtype = t.dtype();
+  r.device = t.device();
+  r.sizes.assign(t.sizes().begin(), t.sizes().end());
+  r.strides.assign(t.strides().begin(), t.strides().end());
+  r.offset = t.storage_offset();
+  r.is_conj = t.is_conj;
+  r.is_neg = t.is_neg;
+  r.wrapped_number = t.wrapped_number;
+  return r;
+}
+
+bool writes(const Step& step, size_t argument) {
+  const auto& alias = step.op->schema.args[argument].alias;
+  return alias && alias->write;
+}
+
+Tensor tensor_of(const TensorRef& r, Storages storages) {
+  const Ref<Storage>& storage = storages[size_t(r.storage)];
+  CHECK(Kind::Runtime, storage, "a program reads a storage that is not there yet");
+  Tensor t = make<TensorImpl>(storage, r.dtype, r.sizes, r.strides, r.offset);
+  t->is_conj = r.is_conj;
+  t->is_neg = r.is_neg;
+  t->wrapped_number = r.wrapped_number;
+  return t;
+}
+
+void run_steps(const Steps& s, Storages storages, std::span<const Scalar> parameters) {
+  CHECK(Kind::Runtime, storages.size() == s.storages.size(), "a program of ", s.storages.size(), " storages got ",
+      storages.size());
+  CHECK(Kind::Runtime, parameters.size() == s.parameters.size(), "a program of ", s.parameters.size(), " numbers got ",
+      parameters.size());
+  for (size_t i = 0; i < storages.size(); ++i)
+    if (s.storages[i].origin == StorageSlot::constant) storages[i] = s.storages[i].constant_storage;
+  for (const Step& step : s.steps) run_step(step, storages, parameters);
+}
+
+}  // namespace shim::program

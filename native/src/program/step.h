@@ -1,0 +1,85 @@
+#pragma once
+// What a trace gives and the passes take: operators in the order in which they ran, with arguments and results as data.
+// Tensors are storages seen through a geometry, so views are no steps.
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/tensor.h"
+#include "ops/kernels.h"
+#include "ops/operator.h"
+
+namespace shim::program {
+
+struct TensorRef {  // a storage of the program's, seen through a geometry
+  int32_t storage = -1;
+  DType dtype = DType::f32;
+  Device device;
+  Dims sizes, strides;
+  int64_t offset = 0;
+  bool is_conj = false, is_neg = false;
+  bool wrapped_number = false;  // a Python number seen as a tensor
+  int64_t numel() const { return product(sizes); }
+  bool operator==(const TensorRef&) const = default;
+  static TensorRef of(const TensorImpl&, int32_t storage);
+};
+struct Parameter {  // a number that a call brings: Steps::parameters has the trace's, whose type the others have too
+  uint32_t slot;
+};
+struct LayoutNumber {  // torch.strided is 0
+  int8_t number;
+};
+// An object that the interpreter owns: a generator. Who made it knows its class (python/program_values.h).
+class Held : public RefCounted {};
+
+struct Value;
+using List = std::vector<Value>;
+struct Value {  // monostate: None. Numbers are what Python had: bool, int and float as such, others as a Scalar.
+  std::variant<std::monostate, TensorRef, Parameter, bool, int64_t, double, Scalar, std::string, DType, Device,
+      LayoutNumber, MemoryFormat, Ref<Held>, List>
+      is;
+};
+
+struct Step {
+  Operator* op = nullptr;
+  List args;                       // one an argument of the schema, defaults filled in
+  std::vector<TensorRef> results;  // lists' tensors one by one; of add_ and out= they are in the argument's storage
+  int32_t line = -1;               // of the recorder's table of source lines
+};
+
+struct StorageSlot {
+  enum Origin : uint8_t { input, constant, made } origin = made;
+  Ref<Storage> constant_storage;  // of a constant
+  Device device;
+  size_t nbytes = 0;      // at the trace
+  bool outlives = false;  // of a made one: somebody has a tensor over it after the call
+};
+
+// Everything a trace recorded, autocast's casts and backward's operators too: each step runs without history and without autocast.
+// Storages of different slots share no memory.
+struct Steps {
+  std::vector<StorageSlot> storages;
+  std::vector<Scalar> parameters;
+  std::vector<Step> steps;
+};
+
+// Calls visit(ref) for each tensor in an argument.
+template <class F> void each_tensor(const Value& v, F&& visit) {
+  if (auto* list = std::get_if<List>(&v.is))
+    for (const Value& i : *list) each_tensor(i, visit);
+  else if (auto* ref = std::get_if<TensorRef>(&v.is))
+    visit(*ref);
+}
+bool writes(const Step&, size_t argument);  // as the schema says
+
+// The storages of a run: the caller fills in the inputs; the run fills in those that are made and outlive it.
+using Storages = std::span<Ref<Storage>>;
+Tensor tensor_of(const TensorRef&, Storages);
+
+// One step through the dispatcher. Needs the interpreter's lock.
+void run_step(const Step&, Storages, std::span<const Scalar> parameters);
+// All of them in order, one operator after the other: what a Program must equal.
+void run_steps(const Steps&, Storages, std::span<const Scalar> parameters);
+
+}  // namespace shim::program

@@ -1,0 +1,17 @@
+#pragma once
+// Between the bound arguments of an operator's call and the values of a recorded step (program/step.h).
+#include "program/recorder.h"
+#include "python/object.h"
+
+namespace shim {
+
+// The arguments as values; throws for an object that no value stands for.
+program::List values_of(program::Recorder&, PyObject* const* args, size_t n);
+// The tensors of what an operator gave, lists' one by one.
+void collect_tensors(PyObject* result, std::vector<Tensor>& into);
+// New references.
+PyObject* object_of(const program::Value&, program::Storages, std::span<const Scalar> parameters);
+PyObject* number_object(const Scalar&);
+int bind_program(PyObject* module);
+
+}  // namespace shim
