@@ -97,6 +97,7 @@ def torch_proxy_status() -> dict[str, Any]:
     (the same, for names that PyTorch has), ``native_importers`` (extension modules
     whose imports from C are answered with ours), ``bypassed`` (modules in scope that were loaded past us and have no torch of ours), ``slow``
     (counters of slow paths), ``declined`` (operator -> {why its native kernel left a call to the slower body: how often}),
+    ``compile`` (of functions given to torch.compile: calls, operators deferred and run at once and why, graph breaks),
     ``failed_kernels`` (CUDA kernels that could not be compiled or loaded: ``kernel``, ``macros``, ``architecture``, ``log``),
     ``native`` (whether the C++ core is loaded).
     """
@@ -104,6 +105,7 @@ def torch_proxy_status() -> dict[str, Any]:
     names = sys.modules.get("shim_torch._impl.surface.missing")
     backends = sys.modules.get("shim_torch._impl.arrays")
     core = sys.modules.get("shim_torch._impl.native._core")
+    compiled = sys.modules.get("shim_torch._impl.compile.calls")
     return {
         "enabled": [None if e.scope.names is None else sorted(e.scope.names) for e in hook.entries()],
         "scope": None if total.names is None else sorted(total.names),
@@ -116,6 +118,7 @@ def torch_proxy_status() -> dict[str, Any]:
         "native_importers": sorted(finder.native_importers),
         "bypassed": reports.bypassed(total, hook.reported()),
         "slow": dict(getattr(backends, "counters", {}) or {}),
+        "compile": compiled.status() if compiled else {},
         "declined": core.operator_declines() if core else {},
         "failed_kernels": core.failed_kernels() if core else [],
         "native": core is not None,

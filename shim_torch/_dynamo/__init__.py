@@ -1,4 +1,4 @@
-"""``torch._dynamo``: the marks that libraries put on functions; there is no tracer, so they change nothing."""
+"""``torch._dynamo``: what libraries ask of the compiler, and the marks that they put on functions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._dynamo import config
+from shim_torch._impl.compile.explained import explain as _explain
+from shim_torch._impl.native import _core
 from shim_torch.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -21,6 +23,7 @@ __all__ = [
     "config",
     "disable",
     "disallow_in_graph",
+    "explain",
     "graph_break",
     "is_compiling",
     "is_dynamo_supported",
@@ -37,18 +40,25 @@ __all__ = [
 
 
 def is_dynamo_supported() -> bool:
-    """Whether functions can be traced: no."""
-    return False
+    """Whether functions can be compiled: yes."""
+    return True
 
 
 def is_inductor_supported() -> bool:
-    """Whether traced functions can be compiled: no."""
+    """Whether PyTorch's code generator is there: no."""
     return False
 
 
 def disallow_in_graph(fn: Any) -> Any:
-    """``fn`` itself: no function is put into a graph."""
-    return fn
+    """``fn`` as ``torch.compiler.disable`` gives it; for a list or tuple, those of its items."""
+    return [disallow_in_graph(f) for f in fn] if isinstance(fn, (list, tuple)) else disable(fn)
+
+
+def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any:
+    """``explain(f)(*args)``: calls f once and says which operators ran, where graphs end, and why."""
+    if extra_args or extra_kwargs:
+        raise TypeError("torch._dynamo.explain(f, *args) is PyTorch's older form: call explain(f)(*args)")
+    return _explain(f)
 
 
 def nonstrict_trace(traceable_fn: Any) -> Any:
@@ -72,7 +82,8 @@ def optimize(
 
 
 def graph_break(msg: str = "") -> None:
-    """Ends a traced graph here: nothing is traced."""
+    """Ends the graph here: what is deferred runs."""
+    _core.trace_break(msg or "torch._dynamo.graph_break()")
 
 
 def mark_dynamic(
@@ -86,7 +97,8 @@ def maybe_mark_dynamic(t: Any, index: Any) -> None:
 
 
 def reset_code_caches() -> None:
-    """Forgets compiled code, of which there is none."""
+    """Forgets what compiled functions learned."""
+    reset()
 
 
 def mark_static(t: Any, index: Any = None) -> None:

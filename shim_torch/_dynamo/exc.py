@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-
-class TorchDynamoException(RuntimeError):
-    """Tracing failed."""
-
-
-class Unsupported(TorchDynamoException):
-    """Code that can't be traced."""
-
-
-class BackendCompilerFailed(TorchDynamoException):
-    """The backend failed."""
+from shim_torch._impl.compile.errors import BackendCompilerFailed as BackendCompilerFailed
+from shim_torch._impl.compile.errors import InvalidBackend as InvalidBackend
+from shim_torch._impl.compile.errors import TorchDynamoException as TorchDynamoException
+from shim_torch._impl.compile.errors import Unsupported as Unsupported
 
 
 class RecompileError(TorchDynamoException):

@@ -1,45 +1,38 @@
-"""``torch.compiler``: nothing is compiled yet; functions run as they are."""
+"""``torch.compiler``: functions whose operators are recorded, deferred and run together (docs/compile.md)."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._impl.compile import calls, settings
+from shim_torch._impl.compile.frontend import compile as compile
+from shim_torch._impl.compile.frontend import list_backends as list_backends
+from shim_torch._impl.compile.frontend import set_stance as set_stance
+from shim_torch._impl.native import _core
+
 
 def is_compiling() -> bool:
-    """Whether a graph is being traced: never."""
+    """Whether a compiled function runs."""
+    return bool(_core.trace_active())
+
+
+is_dynamo_compiling = is_compiling
+
+
+def is_exporting() -> bool:
+    """Whether a graph is being exported: never."""
     return False
-
-
-is_dynamo_compiling = is_exporting = is_compiling
 
 
 def _identity(fn: Any = None, *args: Any, **kwargs: Any) -> Any:
     return fn if callable(fn) else lambda f: f
 
 
-def compile(model: Any = None, **options: Any) -> Any:
-    """``torch.compile``: gives a function back as it is, a module in an ``OptimizedModule``, whose ``_orig_mod`` it is.
-
-    Without a function it gives what takes one. ``disable=True`` gives a module back as it is.
-    """
-    if model is None:
-        return lambda fn: compile(fn, **options)
-    if not callable(model):
-        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    from shim_torch.nn import Module
-
-    if isinstance(model, Module) and not options.get("disable"):
-        from shim_torch._dynamo import eval_frame
-
-        wrapper: Any = eval_frame.OptimizedModule
-        return model if isinstance(model, wrapper) else wrapper(model)
-    return model
-
-
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True) -> Any:
-    """A function that calls ``fn`` and says that it is not to be compiled, as ``_torchdynamo_disable`` and its like.
+    """A function that calls ``fn``, whose operators run as they are called within a compiled function too.
+
+    ``_torchdynamo_disable`` and its like say so. (``recursive`` makes no difference: no operator below is deferred.)
 
     A module comes back in an ``OptimizedModule`` (recursive) and a class as it is, with its ``__call__`` so marked. Without
     ``fn`` it gives what takes one. AssertionError for what cannot be called.
@@ -65,10 +58,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     if not wrapping:
         return fn
 
-    @functools.wraps(fn)
-    def not_compiled(*args: Any, **kwargs: Any) -> Any:
-        return fn(*args, **kwargs)
-
+    not_compiled = calls.paused(fn)
     vars(not_compiled).update(
         _torchdynamo_disable=True,
         _torchdynamo_disable_msg=reason,
@@ -99,46 +89,22 @@ def nested_compile_region(fn: Any = None) -> Any:
 
 
 def reset() -> None:
-    """Clears compiler state: there is none."""
+    """Forgets what compiled functions learned of their operators."""
+    calls.reset()
 
 
 def cudagraph_mark_step_begin() -> None:
     """Marks an iteration for CUDA graphs made by the compiler: there are none."""
 
 
-def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """The compiler backends: none."""
-    return []
-
-
-class set_stance:
-    """Context manager of PyTorch that steers the compiler; without one it does nothing."""
-
-    def __init__(self, stance: str = "default", **kwargs: Any) -> None:
-        self.stance = stance
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: Any) -> None:
-        return None
-
-    def __call__(self, fn: Any) -> Any:
-        return fn
-
-
-_backend: Any = "inductor"
-
-
 def get_default_backend() -> Any:
-    """The backend that ``set_default_backend`` was given; "inductor" at first. Nothing here compiles with it."""
-    return _backend
+    """The backend that ``set_default_backend`` was given; "inductor" at first."""
+    return settings.default_backend
 
 
 def set_default_backend(backend: Any) -> None:
     """Keeps a backend's name or function as the default; None: "inductor" again."""
-    global _backend
-    _backend = "inductor" if backend is None else backend
+    settings.default_backend = "inductor" if backend is None else backend
 
 
 def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -44,6 +44,7 @@ DLDevice dlpack_device(Device d) {
 void fill_dlpack(DLTensor* out, const TensorImpl& t) {
   CHECK(Kind::Buffer, !is_sparse(t), "Can't export tensors with layout other than torch.strided");
   own_data(*t.storage());
+  t.storage()->expose();
   // data is the first element: byte_offset 0, as most consumers assume
   *out = {t.numel() ? t.data() : nullptr, dlpack_device(t.device()), t.dim(), code_of(t.dtype()),
       const_cast<int64_t*>(t.sizes_data()), const_cast<int64_t*>(t.strides_data()), 0};

@@ -127,9 +127,9 @@ SHIM_EXPORT Err aoti_torch_is_defined(Handle h, bool* result) {
     });                                          \
   }
 
-SHIM_GETTER(aoti_torch_get_data_ptr, void*, (own_data(*t.storage()), t.data()))
-SHIM_GETTER(torch_get_mutable_data_ptr, void*, (own_data(*t.storage()), t.data()))
-SHIM_GETTER(torch_get_const_data_ptr, const void*, t.data())
+SHIM_GETTER(aoti_torch_get_data_ptr, void*, (own_data(*t.storage()), t.storage()->expose(), t.data()))
+SHIM_GETTER(torch_get_mutable_data_ptr, void*, (own_data(*t.storage()), t.storage()->expose(), t.data()))
+SHIM_GETTER(torch_get_const_data_ptr, const void*, (t.storage()->expose(), t.data()))
 SHIM_GETTER(aoti_torch_get_dim, int64_t, t.dim())
 SHIM_GETTER(aoti_torch_get_numel, int64_t, t.numel())
 SHIM_GETTER(aoti_torch_get_dtype, int32_t, int32_t(t.dtype()))

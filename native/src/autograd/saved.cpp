@@ -67,7 +67,7 @@ SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr) : 
       t->storage().get()) {  // a wrapper's detach made another wrapper: writes to either count for both
     if (t->own_version())
       data_->own_version() = t->own_version();
-    else if (!t->storage()->data())
+    else if (!t->storage()->has_memory())
       data_->own_version() = t->storage()->share_version();
     else
       version_ = data_->version();

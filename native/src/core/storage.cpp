@@ -100,10 +100,15 @@ DeviceAllocator& cuda_allocator() {
   return a;
 }
 
+static Ref<Storage> own(Ref<Storage> s) {
+  s->set_own();
+  return s;
+}
+
 Ref<Storage> allocate(size_t bytes, Device device, bool pinned) {
   switch (device.type) {
     case DeviceType::cpu:
-      if (!pinned) return allocate_cpu(bytes);
+      if (!pinned) return own(allocate_cpu(bytes));
       CHECK(
           Kind::Runtime, cuda_allocator().allocate_pinned, "Cannot access accelerator device when none is available.");
       return cuda_allocator().allocate_pinned(bytes);
@@ -112,7 +117,7 @@ Ref<Storage> allocate(size_t bytes, Device device, bool pinned) {
     case DeviceType::cuda:
       CHECK(Kind::Runtime, cuda_allocator().allocate,
           "Found no NVIDIA driver on your system: device 'cuda' cannot be used.");
-      return cuda_allocator().allocate(bytes, device);
+      return own(cuda_allocator().allocate(bytes, device));
     default:
       fail(Kind::NotImplemented, "shim-torch has no tensors on device '", device_type_name(device.type),
           "': use cpu, cuda or meta");
@@ -134,7 +139,7 @@ void Storage::take_back() noexcept {
   if (lent_.fetch_sub(1) == 1) done = std::move(replaced_);
 }
 
-void Storage::replace_data(Ref<Storage> other) noexcept {
+void Storage::replace_data(Ref<Storage> other) {
   swap_data(*other);
   std::lock_guard lock(lending());
   if (!lent_) return;
@@ -142,13 +147,17 @@ void Storage::replace_data(Ref<Storage> other) noexcept {
   replaced_ = std::move(other);
 }
 
-void Storage::swap_data(Storage& other) noexcept {
+void Storage::swap_data(Storage& other) {
+  for (Storage* s : {this, &other})
+    if (s->hidden_) s->revealed();
   for (Storage* s : {this, &other}) s->largest_ = std::max(s->largest_, s->nbytes_);
   std::swap(data_, other.data_);
   std::swap(nbytes_, other.nbytes_);
   std::swap(deleter_, other.deleter_);
   std::swap(context_, other.context_);
   std::swap(resizable_, other.resizable_);
+  std::swap(own_, other.own_);
+  std::swap(exposed_, other.exposed_);
   for (Storage* s : {this, &other}) s->whole_ = s->shrunk() ? nullptr : s->data_;
 }
 
@@ -162,6 +171,7 @@ std::shared_ptr<std::atomic<uint32_t>> Storage::share_version() {
 
 void Storage::resize(size_t bytes) {
   CHECK(Kind::Runtime, resizable_, "Trying to resize storage that is not resizable");
+  if (hidden_) revealed();
   Ref<Storage> fresh = allocate(bytes, device_, pinned);
   size_t keep = std::min(bytes, nbytes_);
   if (device_.is_cpu() && keep) std::memcpy(fresh->data(), data_, keep);
@@ -171,5 +181,36 @@ void Storage::resize(size_t bytes) {
 }
 
 void (*Storage::copy_device)(void*, const void*, size_t, Device) = nullptr;
+void (*Storage::run_deferred)(const Storage&) = nullptr;
+
+void* Storage::revealed() const {
+  if (hidden_ && run_deferred) run_deferred(*this);
+  return data_;
+}
+
+void* Storage::hide() noexcept {
+  void* memory = data_;
+  data_ = whole_ = nullptr;
+  hidden_ = true;
+  return memory;
+}
+
+void Storage::show(void* memory) noexcept {
+  data_ = whole_ = memory;
+  hidden_ = false;
+}
+
+Ref<Storage> Storage::pending(size_t bytes, Device device) {
+  Ref<Storage> s(new Storage(nullptr, bytes, device, nullptr, nullptr));
+  s->own_ = true;
+  s->hide();
+  return s;
+}
+
+void Storage::fill_pending(Storage& made) {
+  show(nullptr);
+  nbytes_ = 0;  // it never held more than it gets
+  swap_data(made);
+}
 
 }  // namespace shim

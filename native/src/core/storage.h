@@ -20,7 +20,8 @@ class Storage final : public RefCounted {
   ~Storage() override {
     if (deleter_) deleter_(context_, data_);
   }
-  void* data() const noexcept { return data_; }
+  // Where its memory is. What deferred operators are yet to read or write is hidden: they run before anybody gets to it, and may throw.
+  void* data() const { return __builtin_expect(data_ != nullptr, 1) ? data_ : revealed(); }
   size_t nbytes() const noexcept { return nbytes_; }
   Device device() const noexcept { return device_; }
   Deleter deleter() const noexcept { return deleter_; }
@@ -28,9 +29,10 @@ class Storage final : public RefCounted {
   bool resizable() const noexcept { return resizable_; }  // false: memory of somebody else
   void set_resizable(bool v) noexcept { resizable_ = v; }
   bool pinned = false;
+  uint32_t trace_session = 0;  // by whom and as what trace/ knows it, beside trace_slot
   void resize(size_t nbytes);  // keeps the bytes; throws if not resizable
-  void swap_data(Storage& other) noexcept;
-  void replace_data(Ref<Storage> other) noexcept;  // swaps; what is lent lives on
+  void swap_data(Storage& other);
+  void replace_data(Ref<Storage> other);  // swaps; what is lent lives on
   // It holds less than it once did. Tensors made before may reach beyond its end: their memory is checked where it is asked for.
   bool shrunk() const noexcept { return nbytes_ < largest_; }
   void* whole() const noexcept {
@@ -45,6 +47,18 @@ class Storage final : public RefCounted {
   std::shared_ptr<std::atomic<uint32_t>>
   share_version();        // that counter, for a tensor that leaves this storage and goes on counting
   void* pyobj = nullptr;  // the UntypedStorage object, borrowed
+
+  // Deferred operators (trace/). Only memory of our allocators whose address nobody was given can be hidden: its owner might use it otherwise.
+  bool may_hide() const noexcept { return own_ && resizable_ && !exposed_ && !shrunk() && !lent_; }
+  void expose() noexcept { exposed_ = true; }  // somebody outside has the address
+  void set_own() noexcept { own_ = true; }     // nobody else has it
+  bool hidden() const noexcept { return hidden_; }
+  void* hide() noexcept;  // its memory, which whoever hides it keeps, and the storage alive, until show(memory)
+  void show(void* memory) noexcept;
+  bool has_memory() const noexcept { return data_ || hidden_; }                  // or will have
+  static Ref<Storage> pending(size_t nbytes, Device);                            // hidden, and without memory yet
+  void fill_pending(Storage& made);                                              // takes over what was made
+  static void (*run_deferred)(const Storage& asked);                             // shows it; set by trace/
   static void (*copy_device)(void* to, const void* from, size_t bytes, Device);  // set by src/cuda
 
  private:
@@ -52,12 +66,18 @@ class Storage final : public RefCounted {
   std::atomic<uint32_t> lent_{0};
   std::atomic<uint32_t>* version_ = &inline_version_;
   std::shared_ptr<std::atomic<uint32_t>> shared_version_;  // where version_ points once the counter was shared
+  void* revealed() const;
   void *data_, *whole_;
   size_t nbytes_;
   Device device_;
   Deleter deleter_;
   void* context_;
-  bool resizable_ = true;
+  bool resizable_ = true, own_ = false, exposed_ = false, hidden_ = false;
+
+ public:
+  uint32_t trace_slot = 0;
+
+ private:
   size_t largest_ = 0;     // what it held before it shrunk; no tensor reaches further
   Ref<Storage> replaced_;  // memory that was lent when it was replaced
 };

@@ -111,6 +111,7 @@ void TensorImpl::set_geometry(IntArrayRef sizes, IntArrayRef strides, int64_t of
 }
 
 void* TensorImpl::checked_address() const {
+  storage_->data();  // what is deferred runs
   if (!storage_->shrunk() || !numel_ || device_.is_meta()) return address();
   CHECK(Kind::Runtime, storage_->nbytes(),
       "The tensor has a non-zero number of elements, but its data is not allocated yet.\n"

@@ -64,7 +64,7 @@ class TensorImpl final : public RefCounted {
     return __builtin_expect(p != nullptr, 1) ? p + offset_ * int64_t(itemsize()) : checked_address();
   }
   template <class T> T* data_as() const { return static_cast<T*>(data()); }
-  void* address() const noexcept {  // the same unchecked, for who only asks where it is
+  void* address() const {  // the same unchecked, for who only asks where it is
     char* p = static_cast<char*>(storage_->data());
     return p ? p + offset_ * int64_t(itemsize()) : nullptr;
   }
@@ -133,7 +133,7 @@ Dims broadcast_shapes(IntArrayRef a,
 Dims infer_size(IntArrayRef shape, int64_t numel);  // resolves -1: "shape '[2, -1]' is invalid for input of size 5"
 
 inline bool has_data(const TensorImpl& t) {  // false: of a wrapper subclass, which has a device but no memory
-  return t.storage()->data() || t.numel() == 0 || t.storage()->nbytes() == 0 || t.device().is_meta();
+  return t.storage()->has_memory() || t.numel() == 0 || t.storage()->nbytes() == 0 || t.device().is_meta();
 }
 
 // --- views (core/views.cpp): share storage, no autograd; the caller records history ---------------------------------

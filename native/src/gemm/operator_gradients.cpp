@@ -108,7 +108,7 @@ bool operator_gradients(OperatorNode& n, Grads& grads, Grads& out) {
 }
 
 bool weight_gradient_added(OperatorNode& n, const PlannedFormula& f, Grads& grads) {
-  if (!n.plan().linear || f.inputs.size() != 1 || f.inputs[0] != 1 || GradMode::enabled() ||
+  if (!n.plan().linear || f.inputs.size() != 1 || f.inputs[0] != 1 || GradMode::enabled() || operators_are_traced ||
       (onlookers && onlookers() == Onlookers::operators))
     return false;
   const Tensor dy = n.materialized(0, grads);

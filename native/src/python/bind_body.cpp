@@ -125,7 +125,11 @@ PyObject* adopted(PyObject* value, PyObject* shape, PyObject* dtype, const std::
   bool ours = own == wanted && !PyArray_BASE(a) && PyArray_ISWRITEABLE(a) &&
               reinterpret_cast<uintptr_t>(PyArray_DATA(a)) % 64 == 0;
   for (const OwnedRef& h : arrays) ours = ours && h.o != value;
-  if (ours && PyArray_SIZE(a) > 16) return tensor_over(value, sizes, own);
+  if (ours && PyArray_SIZE(a) > 16) {
+    PyObject* made = tensor_over(value, sizes, own);
+    if (made) unwrap(made)->storage()->set_own();  // the body drops its array
+    return made;
+  }
   Tensor out = empty(sizes, wanted, Device{});  // small results too: a copy costs less than keeping two objects
   if (PyArray_SIZE(a)) {
     if (own == wanted)

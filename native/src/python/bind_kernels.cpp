@@ -1,6 +1,8 @@
 // The module's functions over the native kernels, and the operators that the autograd engine needs.
 #include <string_view>
+
 #include "autograd/autograd.h"
+#include "autograd/operator_node.h"
 #include "core/math_bits.h"
 #include "cpu/parallel.h"
 #include "cpu/philox.h"
@@ -24,7 +26,7 @@ Tensor call_method(const char* name, const Tensor& self, PyObject* argument) {
 }
 
 // Without history a kernel does; what a Python class holds has no memory that a kernel could read.
-bool by_kernel(const Tensor& a) { return !GradMode::enabled() && has_data(*a); }
+bool by_kernel(const Tensor& a) { return !GradMode::enabled() && !operators_are_traced && has_data(*a); }
 
 Tensor engine_add(const Tensor& a, const Tensor& b) {
   if (by_kernel(a) && has_data(*b))

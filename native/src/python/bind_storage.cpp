@@ -109,6 +109,7 @@ PyObject* data_ptr(PyObject* o, PyObject*) {
            nullptr;
   return guarded([&] {
     own_data(*in(o));
+    in(o)->expose();
     return PyLong_FromVoidPtr(in(o)->data());
   });
 }

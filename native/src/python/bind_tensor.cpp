@@ -148,6 +148,7 @@ PyObject* data_pointer(const TensorImpl& t) {
     return PyErr_Format(PyExc_RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage");
   return guarded([&] {
     own_data(*t.storage());  // whoever asks may write
+    t.storage()->expose();
     return PyLong_FromVoidPtr(t.numel() ? t.address() : nullptr);
   });
 }

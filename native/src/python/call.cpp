@@ -15,6 +15,7 @@
 #include "python/sparse_dispatch.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
+#include "python/trace.h"
 
 namespace shim {
 namespace {
@@ -80,7 +81,9 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
   if (!tangents && !seen && read) {
     for (KernelCall native : {op.native_cpu, op.native}) {
       if (!native) continue;
-      PyObject* r = run_native(native, op, args, n);
+      PyObject* r = __builtin_expect(tracing, 0) && op.kind == Operator::Composite
+                        ? run_native_traced(native, op, args, n)
+                        : run_native(native, op, args, n);
       if (r) {
         ++op.calls_native;
         return r;
@@ -104,11 +107,16 @@ __attribute__((noinline, cold)) PyObject* run_with_math_bits(Operator& op, PyObj
   return run_as_they_are(op, resolved.data(), n, true);
 }
 
+PyObject* run_at_once(Operator& op, PyObject** args, size_t n) {
+  if (any_math_bits(args, n)) return run_with_math_bits(op, args, n);
+  return run_as_they_are(op, args, n, true);
+}
+
 }  // namespace
 
 PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
-  if (any_math_bits(args, n)) return run_with_math_bits(op, args, n);
-  return run_as_they_are(op, args, n, true);
+  if (__builtin_expect(tracing, 0)) return run_traced(op, args, n, run_at_once);
+  return run_at_once(op, args, n);
 }
 
 void check_same_device(const Operator& op, PyObject* const* args, size_t n) {

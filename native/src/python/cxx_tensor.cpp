@@ -56,6 +56,7 @@ void* shim_cxx_data(const ShimTensor* handle, int* failed) {
   *failed = kept([&] {
     TensorImpl& t = defined(handle);
     own_data(*t.storage());
+    t.storage()->expose();
     p = t.data();
   });
   return p;

@@ -8,6 +8,7 @@
 #include "python/owned_ref.h"
 #include "python/math_bits.h"
 #include "python/torch_dispatch.h"
+#include "python/trace.h"
 
 namespace shim {
 namespace {
@@ -85,6 +86,36 @@ bool given_again(const TensorImpl& target, PyObject* const* args, size_t n) {
       [&](PyObject* o) { return is_tensor(o) && (unwrap(o) == &target || unwrap(o)->storage() == target.storage()); });
 }
 
+// Computes and writes. Natives write in one pass, where no history is wanted; else the functional operator's result is written.
+bool write_inplace(Operator& op, PyObject** args, size_t n, const Tensor& target, bool history, bool apart) {
+  Operator& f = *op.functional;
+  for (KernelCall native : {op.native_cpu, op.native}) {
+    if (!native || history || apart) continue;
+    OwnedRef r{run_native(native, op, args, n)};
+    if (r.o) {
+      ++op.calls_native;
+      target->bump_version();
+      return true;
+    }
+    if (PyErr_Occurred()) return false;
+  }
+  OwnedRef result{nullptr};
+  {
+    NoGrad off;
+    result.o = run_functional(f, args, n);
+  }
+  if (!result.o) return false;
+  PyObject* value = result.o;
+  CHECK(Kind::Type, is_tensor(value), op.schema.qualified(), ": the functional result is not a tensor");
+  TensorImpl* r = unwrap(value);
+  check_inplace_result(f, *r, *target);
+  if (r == target.get())
+    target->bump_version();  // a native kernel wrote it already
+  else
+    write_result(target, Tensor(r));
+  return true;
+}
+
 }  // namespace
 
 constinit thread_local int own_bodies = 0;
@@ -107,16 +138,6 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   CHECK(Kind::Runtime, !is_complex(target->dtype()) || f.schema.name != "abs",
       "In-place abs is not supported for complex tensors.");
   if (history || target->is_inference) check_inplace(target);
-  for (KernelCall native : {op.native_cpu, op.native}) {
-    if (!native || history || apart) continue;  // natives write in one pass
-    PyObject* r = run_native(native, op, args, n);
-    if (r) {
-      ++op.calls_native;
-      target->bump_version();
-      return r;
-    }
-    if (PyErr_Occurred()) return nullptr;
-  }
   OwnedRef before{nullptr};
   if (history && saves_self(f, args)) before.o = wrap(before_write(target));
   std::vector<PyObject*> saved;
@@ -124,20 +145,16 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   if (before.o) saved[0] = before.o;
   Ref<Node> prepared;  // x.mul_(x) saves the x that it writes over: backward then sees that it changed
   if (history && given_again(*target, args, n)) prepared = prepare_history(f, saved.data(), n);
-  OwnedRef result{nullptr};
-  {
-    NoGrad off;
-    result.o = run_functional(f, args, n);
+  if (__builtin_expect(tracing && !apart, 0)) {
+    TracedInplace traced(op, args, n);
+    if (traced.deferred())
+      target->bump_version();
+    else if (!write_inplace(op, args, n, target, history, apart))
+      return nullptr;
+    traced.ran();
+  } else if (!write_inplace(op, args, n, target, history, apart)) {
+    return nullptr;
   }
-  if (!result.o) return nullptr;
-  PyObject* value = result.o;
-  CHECK(Kind::Type, is_tensor(value), op.schema.qualified(), ": the functional result is not a tensor");
-  TensorImpl* r = unwrap(value);
-  check_inplace_result(f, *r, *target);
-  if (r == target.get())
-    target->bump_version();  // a native kernel wrote it already
-  else
-    write_result(target, Tensor(r));
   if (history) {
     record_history(f, saved.data(), n, self, true, prepared);
     if (PyErr_Occurred()) return nullptr;

@@ -1,6 +1,7 @@
 // The module shim_torch._impl.native._core: every bind_*.cpp adds its part.
 #include "python/object.h"
 #include "python/program_values.h"
+#include "python/trace.h"
 
 #ifdef Py_GIL_DISABLED
 #error "shim-torch needs a Python with a global interpreter lock: its tables and caches are guarded by it"
@@ -33,7 +34,7 @@ PyMODINIT_FUNC PyInit__core() {
   for (Bind bind : {shim::bind_dtype, shim::bind_tensor, shim::bind_views, shim::bind_storage, shim::bind_exchange,
            shim::bind_operators, shim::bind_autograd, shim::bind_kernels, shim::bind_kernel_calls, shim::bind_cuda,
            shim::bind_gemm, shim::bind_kernel_store, shim::bind_stable_abi, shim::bind_triton, shim::bind_warnings,
-           shim::bind_batching, shim::bind_cxx, shim::bind_distributed, shim::bind_program})
+           shim::bind_batching, shim::bind_cxx, shim::bind_distributed, shim::bind_trace, shim::bind_program})
     if (bind(module) < 0) {
       Py_DECREF(module);
       return nullptr;

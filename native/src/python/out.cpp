@@ -5,6 +5,7 @@
 #include "python/forward_mode.h"
 #include "python/owned_ref.h"
 #include "python/torch_dispatch.h"
+#include "python/trace.h"
 
 namespace shim {
 namespace {
@@ -120,6 +121,7 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   for (size_t i = inputs; i < n; ++i)
     if (is_tensor(args[i]) && f.traits->overlap != OutOverlap::unchecked)
       check_overlaps(*unwrap(args[i]), f, args, inputs);
+  if (__builtin_expect(tracing, 0)) before_untraced(args, n);
   if (op.native && outs == 1 &&
       is_tensor(args[inputs])) {  // it writes to out itself, where out is as the result would be
     PyObject* r = run_native(op.native, op, args, n);
@@ -128,6 +130,7 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   }
   OwnedRef result{run_functional(f, args, inputs)};
   if (!result.o) return nullptr;
+  if (__builtin_expect(tracing, 0)) before_untraced(&result.o, 1);
   if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f);
   if (outs == 1) {
     // The absolute values of complex numbers go into any out that takes real ones.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.compile.calls import Compiled, paused
 from shim_torch.nn import Module
 
 
 class OptimizedModule(Module):
-    """What ``torch.compile`` gives for a module: the module under ``_orig_mod``, which calls run as it is.
+    """What ``torch.compile`` gives for a module: the module under ``_orig_mod``, whose calls are compiled.
 
+    ``dynamo_ctx``: the settings; None where ``torch.compiler.disable`` made it, whose operators run as they are called.
     Attributes are the module's, read, set and deleted; parameters' names begin with ``_orig_mod.``.
     """
 
@@ -20,11 +22,13 @@ class OptimizedModule(Module):
         super().__init__()
         self.__dict__["dynamo_ctx"] = dynamo_ctx
         self._modules["_orig_mod"] = mod
+        self.__dict__["_compiled"] = None if dynamo_ctx is None else Compiled(mod, dynamo_ctx)
         self.__dict__.pop("training", None)  # the module's
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module gives for these arguments."""
-        return self._orig_mod(*args, **kwargs)
+        compiled = self.__dict__["_compiled"]
+        return paused(self._orig_mod)(*args, **kwargs) if compiled is None else compiled(*args, **kwargs)
 
     def __len__(self) -> int:
         try:

@@ -64,7 +64,7 @@ def _cuda_array_interface(self: Any) -> dict[str, Any]:
         "typestr": kind,
         "shape": tuple(self.shape),
         "strides": None if self.is_contiguous() else tuple(s * size for s in self.stride()),
-        "data": (_core.memory_address(self) if self.numel() else 0, False),
+        "data": (self.data_ptr() if self.numel() else 0, False),
         "version": 2,
     }
 

@@ -231,8 +231,10 @@ class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
     # --- calling ------------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
+        call = self._compiled_call_impl or self._call_impl
+        return call(*args, **kwargs)
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         state = self.__dict__
         if not (
             state["_forward_hooks"]
@@ -247,14 +249,13 @@ class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
             return self.forward(*args, **kwargs)
         return hooks.call(self, args, kwargs)
 
-    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        return self.__call__(*args, **kwargs)
+    _wrapped_call_impl = __call__
 
-    _wrapped_call_impl = _call_impl
+    def compile(self, **kwargs: Any) -> None:
+        """Compiles this module's calls with ``torch.compile``, whose arguments these are."""
+        from shim_torch._impl.compile import calls, settings
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compiles ``forward`` with ``torch.compile`` (which here returns it unchanged)."""
-        self._compiled_call_impl = None
+        self._compiled_call_impl = calls.wrap(self._call_impl, settings.given(**kwargs))
 
     # --- printing, copying --------------------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from shim_torch._impl.table.aten_declare import aten
 from shim_torch._impl.table.calls import aten as ops
 from shim_torch._impl.table.calls import torch
 
+DRAWS = True  # random numbers (compile/deferral.py)
+
 
 def _made_as(x: Any, dtype: Any, device: Any, memory_format: Any) -> Any:
     return torch.empty_like(x, dtype=dtype, device=device, memory_format=memory_format or _core.preserve_format)

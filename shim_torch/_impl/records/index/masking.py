@@ -26,6 +26,7 @@ def _mask_shape(self, mask):
     grad={"self": lambda g, mask: g.masked_fill(mask, 0), "value": lambda g, mask: g.masked_fill(~mask, 0).sum()},
     pointwise=True,
     expanded="tensor[mask] = scalar",
+    values="unchecked",
 )
 def masked_fill_tensor(xp, self, mask, value):
     """``input`` with a number or 0-D tensor where the bool ``mask`` is true; the two broadcast, the dtype stays."""
@@ -52,6 +53,7 @@ def masked_fill_tensor(xp, self, mask, value):
     grad={"self": lambda g, mask: g.masked_fill(mask, 0)},
     pointwise=True,
     expanded="tensor[mask] = scalar",
+    values="unchecked",
 )
 def masked_fill(xp, self, mask, value):
     """``input`` with the number ``value``, which its dtype must hold, where the bool ``mask`` is true."""

@@ -12,6 +12,8 @@ from shim_torch._impl.records.shared.matrices import LinAlgError, adjoint, check
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 
+VALUES = "checked"  # a call may fail for what its tensors hold (compile/deferral.py)
+
 _LINALG = {"module": "linalg", "method": False, "overlap": "unchecked"}
 _VECTORS = ("eigenvectors", "quantity, so it is ill-defined.")
 

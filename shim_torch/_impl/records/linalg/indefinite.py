@@ -11,6 +11,8 @@ from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import type_name, underived
 
+VALUES = "checked"  # a call may fail for what its tensors hold (compile/deferral.py)
+
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 _ALPHA = (1 + math.sqrt(17)) / 8  # bounds the growth of elements over a 1x1 and a 2x2 step alike
 

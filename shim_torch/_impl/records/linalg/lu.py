@@ -23,6 +23,8 @@ from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import type_name
 
+VALUES = "checked"  # a call may fail for what its tensors hold (compile/deferral.py)
+
 _LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unchecked"}
 _adjoint = adjoint  # the name of an argument, too
 

@@ -11,6 +11,8 @@ from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import type_name
 
+DRAWS = True  # random numbers (compile/deferral.py)
+
 # --- random dropouts and slopes -------------------------------------------------------------------------------------
 
 

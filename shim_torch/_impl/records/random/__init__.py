@@ -1,1 +1,3 @@
 """Random numbers."""
+
+DRAWS = True  # random numbers (compile/deferral.py)

@@ -1,1 +1,3 @@
 """Recurrent layers."""
+
+DRAWS = True  # random numbers (compile/deferral.py)

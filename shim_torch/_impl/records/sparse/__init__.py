@@ -1,1 +1,3 @@
 """Sparse tensors."""
+
+VALUES = "checked"  # a call may fail for what its tensors hold (compile/deferral.py)

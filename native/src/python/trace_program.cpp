@@ -1,0 +1,142 @@
+// What is deferred, as a Program (program/program.h): made once for a stretch of the tree and what of it is still wanted.
+#include <algorithm>
+
+#include "python/owned_ref.h"
+#include "python/program_values.h"
+#include "python/trace.h"
+#include "python/trace_modes.h"
+#include "python/trace_rules.h"
+
+namespace shim {
+
+using namespace trace;
+using Path = std::span<const Session::Deferred>;
+using Slots = std::vector<Ref<Storage>>;
+
+namespace {
+
+// The numbers that a program's storages have: slots of the path, as they are met.
+struct Numbering {
+  std::vector<int32_t> of_slot;
+  std::vector<uint32_t> slots;
+  explicit Numbering(size_t n) : of_slot(n, -1) {}
+  int32_t of(uint32_t slot) {
+    if (of_slot[slot] < 0) {
+      of_slot[slot] = int32_t(slots.size());
+      slots.push_back(slot);
+    }
+    return of_slot[slot];
+  }
+};
+
+bool outlives(const Ref<Storage>& s) { return s->use_count() > 1; }
+
+Numbering numbers_of(Path path, const Slots& storages) {
+  Numbering all(storages.size());
+  for (const Session::Deferred& d : path)
+    for (const auto* specs : {&d.node->inputs, &d.node->results})
+      for (const TensorSpec& s : *specs) all.of(s.slot);
+  return all;
+}
+
+program::TensorRef ref_of(const TensorSpec& s, Numbering& numbers, const Slots& storages) {
+  return program::TensorRef::of(*s.over(storages[s.slot]), numbers.of(s.slot));
+}
+
+program::Value value_of(const TreeNode& node, const ArgumentSpec& a, Numbering& numbers, const Slots& storages,
+    const Scalar* number, program::Steps& steps) {
+  if (a.kind == ArgumentSpec::tensor) return {ref_of(node.inputs[a.first], numbers, storages)};
+  if (a.kind == ArgumentSpec::parameter) {
+    steps.parameters.push_back(*number);
+    return {program::Parameter{uint32_t(steps.parameters.size() - 1)}};
+  }
+  if (a.kind == ArgumentSpec::tensors) {
+    program::List items;
+    size_t at = a.first;
+    for (bool given : a.given)
+      items.push_back(given ? program::Value{ref_of(node.inputs[at++], numbers, storages)} : program::Value{});
+    return {std::move(items)};
+  }
+  OwnedRef constant = owned(argument_of(a, {}, nullptr));
+  program::Recorder none;
+  return std::move(values_of(none, &constant.o, 1)[0]);
+}
+
+Ref<program::Program> program_of(Path path, Numbering& numbers, const Slots& storages) {
+  program::Steps steps;
+  for (uint32_t slot : numbers.slots) {
+    program::StorageSlot s;
+    const bool made = storages[slot]->hidden();  // what is there already was shown
+    s.origin = made ? program::StorageSlot::made : program::StorageSlot::input;
+    s.device = storages[slot]->device();
+    s.nbytes = storages[slot]->nbytes();
+    s.outlives = made && outlives(storages[slot]);
+    steps.storages.push_back(std::move(s));
+  }
+  for (const Session::Deferred& d : path) {
+    program::Step step;
+    step.op = d.node->op;
+    step.line = d.node->line;
+    size_t number = 0;
+    for (const ArgumentSpec& a : d.node->arguments)
+      step.args.push_back(value_of(
+          *d.node, a, numbers, storages, a.kind == ArgumentSpec::parameter ? &d.parameters[number++] : nullptr, steps));
+    for (const TensorSpec& r : d.node->results) step.results.push_back(ref_of(r, numbers, storages));
+    if (d.node->form == Results::none) step.results.push_back(ref_of(d.node->inputs[0], numbers, storages));
+    steps.steps.push_back(std::move(step));
+  }
+  return make<program::Program>(std::move(steps));
+}
+
+// Programs of these are not what the operators are: float64's erfinv, and a copy into a part of what a group made.
+bool wrong_in_programs(Path path) {
+  return std::ranges::any_of(path, [](const Session::Deferred& d) {
+    const std::string& name = d.node->op->schema.name;
+    return name == "erfinv" || name == "erfinv_" || name == "copy_";
+  });
+}
+
+}  // namespace
+
+bool run_as_program(Session& session, Path path, Slots& storages) {
+  if (wrong_in_programs(path)) {
+    session.reasons[{"torch.compile", "a program of erfinv or copy_"}]++;
+    return false;
+  }
+  Numbering numbers = numbers_of(path, storages);
+  Stretch stretch{path.front().node, path.back().node, {}};
+  for (uint32_t slot : numbers.slots) stretch.outlive.push_back(storages[slot]->hidden() && outlives(storages[slot]));
+  auto& programs = session.tree().programs;
+  auto found = programs.find(stretch);
+  if (found == programs.end()) {
+    if (programs.size() >= Tree::kMostPrograms) {
+      session.reasons[{"torch.compile", "too many programs of one function"}]++;
+      return false;
+    }
+    found = programs.emplace(stretch, program_of(path, numbers, storages)).first;
+  }
+  std::vector<Ref<Storage>> given;
+  std::vector<std::pair<Ref<Storage>, uint32_t>> versions;  // writes were counted when the operators were called
+  for (uint32_t slot : numbers.slots) {
+    const bool made = storages[slot]->hidden();
+    given.push_back(made ? Ref<Storage>() : storages[slot]);
+    versions.emplace_back(storages[slot], storages[slot]->version().load());
+  }
+  std::vector<Scalar> parameters;
+  for (const Session::Deferred& d : path) parameters.insert(parameters.end(), d.parameters.begin(), d.parameters.end());
+  WithoutModes without;
+  found->second->run(given, parameters);
+  ++session.programs;
+  for (size_t i = 0; i < given.size(); ++i) {
+    Storage& s = *versions[i].first;
+    if (s.hidden() && stretch.outlive[i]) {
+      CHECK(Kind::Runtime, given[i] && given[i]->nbytes() >= s.nbytes(), "a compiled program gave too little memory");
+      given[i]->set_own();
+      s.fill_pending(*given[i]);
+    }
+    s.version() = versions[i].second;
+  }
+  return true;
+}
+
+}  // namespace shim

@@ -1,0 +1,93 @@
+#include "python/trace_rules.h"
+
+#include <cstring>
+#include <unordered_map>
+
+#include "python/owned_ref.h"
+#include "python/trace.h"
+
+namespace shim {
+
+using namespace trace;
+
+PyObject *deferral_rule = nullptr, *division_rule = nullptr;
+
+namespace {
+
+struct Rule {
+  std::string against;
+  std::string shape;
+  bool defers = false, divides = false;
+};
+
+// Asked once an operator.
+Rule& rule_of(Operator& op) {
+  static auto* rules = new std::unordered_map<Operator*, Rule>;
+  const auto [at, fresh] = rules->try_emplace(&op);
+  if (!fresh) return at->second;
+  Rule& rule = at->second;
+  PyObject* record = python_of(op).record;
+  if (op.out || !record || !op.recorded) return rule.against = "an operator of a library", rule;
+  OwnedRef answer = owned(PyObject_CallFunctionObjArgs(deferral_rule, record, nullptr));
+  if (answer.o == Py_None)
+    rule.defers = true;
+  else
+    rule.against = utf8(answer.o);
+  OwnedRef division = owned(PyObject_CallFunctionObjArgs(division_rule, record, nullptr));
+  rule.divides = division.o == Py_True;
+  if (rule.against.starts_with("the shape")) rule.shape = op.full_name() + ": " + rule.against;
+  return rule;
+}
+
+// The package's own frames are no lines of the user.
+bool own_frame(PyFrameObject* frame) {
+  OwnedRef globals{PyFrame_GetGlobals(frame)};
+  PyObject* name = globals.o ? PyDict_GetItemString(globals.o, "__package__") : nullptr;
+  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  if (PyErr_Occurred()) PyErr_Clear();
+  return text &&
+         (!std::strncmp(text, "shim_torch", 10) || !std::strcmp(text, "torch") || !std::strncmp(text, "torch.", 6));
+}
+
+void user_line(std::string* file, int* line) {
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  while (frame && own_frame(frame)) {
+    PyFrameObject* back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  if (!frame) return;
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  const char* name = PyUnicode_AsUTF8(code->co_filename);
+  *file = name ? name : "";
+  *line = PyFrame_GetLineNumber(frame);
+  Py_DECREF(code);
+  Py_DECREF(frame);
+  if (PyErr_Occurred()) PyErr_Clear();
+}
+
+}  // namespace
+
+const char* reason_against(Operator& op) {
+  const Rule& r = rule_of(op);
+  return r.defers ? nullptr : r.against.c_str();
+}
+
+bool divides(Operator& op) { return rule_of(op).divides; }
+
+const char* changes_shape(Operator& op) {
+  const Rule& r = rule_of(op);
+  return r.shape.empty() ? nullptr : r.shape.c_str();
+}
+
+void note_line(TreeNode& node) { user_line(&node.file, &node.line); }
+
+Break who_asks(const char* reason) {
+  Break b;
+  user_line(&b.file, &b.line);
+  b.reason = reason ? reason : "reads the values of a tensor";
+  return b;
+}
+
+}  // namespace shim

@@ -1,0 +1,220 @@
+// Operators of a compiled function: deferred where its tree knows them, else run and learned.
+#include <utility>
+
+#include "autograd/autocast.h"
+#include "autograd/forward_mode.h"
+#include "autograd/operator_node.h"
+#include "python/batching.h"
+#include "python/forward_mode.h"
+#include "python/kernel_call.h"
+#include "python/owned_ref.h"
+#include "python/tensors_in.h"
+#include "python/torch_dispatch_state.h"
+#include "python/torch_function_state.h"
+#include "python/trace.h"
+#include "python/trace_modes.h"
+#include "python/trace_rules.h"
+
+namespace shim {
+
+using namespace trace;
+
+bool tracing = false;
+int inside_traced = 0;
+
+void set_tracing(bool on) { tracing = operators_are_traced = on; }
+
+namespace {
+
+// Parts of a composite record its history, so whether it is wanted decides what runs.
+bool composite_wants_gradient(const Operator& op, PyObject* const* args, size_t n) {
+  return op.kind == Operator::Composite && GradMode::enabled() && any_requires_grad(args, n);
+}
+
+// Only one thread may run: others would meet memory that is hidden without the lock.
+bool alone() { return !PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp)); }
+
+PyObject* results_object(const TreeNode& node, std::vector<Tensor>&& results) {
+  if (node.form == Results::one) return wrap(std::move(results[0]));
+  PyObject* all = kernel_call::tuple(results);
+  if (!all || node.form == Results::tuple) return all;
+  PyObject* list = PySequence_List(all);
+  Py_DECREF(all);
+  return list;
+}
+
+TreeNode* known(Session& s, Operator& op, PyObject* const* args, size_t n, Given& given) {
+  if (!s.following()) return nullptr;
+  for (auto& next : s.at()->next) {
+    if (next->op != &op || next->wants_gradient != composite_wants_gradient(op, args, n)) continue;
+    given.inputs.clear();
+    given.parameters.clear();
+    if (matches(s, *next, args, n, given)) return next.get();
+  }
+  return nullptr;
+}
+
+// Whether something deferred touches what an operator that runs at once is given.
+void run_before(Session& s, PyObject* const* args, size_t n) {
+  if (s.any_deferred() && any_tensor(args, n, [](TensorImpl& t) { return t.storage()->hidden(); })) s.flush();
+  s.unwatch();
+}
+
+void watch_all(Session& s, PyObject* const* args, size_t n, PyObject* result) {
+  if (!s.watching) return;
+  each_tensor(args, n, [&](TensorImpl& t) { s.watch(*t.storage()); });
+  if (result) each_tensor(result, [&](TensorImpl& t) { s.watch(*t.storage()); });
+  s.rewatch();
+}
+
+bool at_once(Session& s, Operator& op, const char* why) {
+  ++s.at_once;
+  s.reasons[{op.full_name(), why}]++;
+  return false;
+}
+
+// With a dropout, which is a number of its own.
+bool drops_out(const Operator& op, PyObject* const* args) {
+  for (size_t i = 0; i < op.schema.args.size(); ++i) {
+    const std::string& name = op.schema.args[i].name;
+    if ((name == "dropout" || name == "dropout_p") && PyFloat_Check(args[i]) && PyFloat_AS_DOUBLE(args[i]) > 0)
+      return true;
+  }
+  return false;
+}
+
+// Whether a node was made of it.
+bool learn(Session& s, Operator& op, PyObject* const* args, size_t n, PyObject* result) {
+  const char* why = reason_against(op);
+  if (!why && drops_out(op, args)) why = "it draws random numbers";
+  if (!why && divides(op) && !any_tensor(args, n, [](TensorImpl& t) { return is_floating(t.dtype()); }))
+    why = "integers may be divided by zero";
+  if (!why && s.tree().full()) s.leave_tree();
+  if (!why && !s.following()) why = "too many ways through the function";
+  if (why) return at_once(s, op, why);
+  std::unique_ptr<TreeNode> node = node_of(s, op, args, n, result, &why);
+  if (!node) return at_once(s, op, why);
+  node->wants_gradient = composite_wants_gradient(op, args, n);
+  note_line(*node);
+  TreeNode* made = node.get();
+  std::vector<Tensor> results;
+  if (result) results = tensors_of(result);
+  s.add(std::move(node));
+  s.went(*made, results);
+  return true;
+}
+
+}  // namespace
+
+Session* tracing_here(PyObject* const* args, size_t n) {
+  Session* s = current();
+  if (!s || inside_traced || !s->on_this_thread()) return nullptr;
+  const bool plain = !gradient_transforms && !running_transforms() && !forward_gradients() &&
+                     !(python_dispatch && (below_python_dispatch() || wants_dispatch(args, n)));
+  if (plain && alone() && s->same_modes()) return s;
+  if (s->any_deferred()) s->flush();
+  s->unwatch();
+  return nullptr;
+}
+
+void before_untraced(PyObject* const* args, size_t n) {
+  Session* s = current();
+  if (s && !inside_traced && s->on_this_thread()) run_before(*s, args, n);
+}
+
+PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(Operator&, PyObject**, size_t)) {
+  if (op.kind == Operator::View || (op.kind == Operator::Composite && !op.native && !op.native_cpu))
+    return run(op, args, n);
+  Session* s = tracing_here(args, n);
+  if (!s) return run(op, args, n);
+  Given given;
+  if (TreeNode* node = known(*s, op, args, n, given))
+    return results_object(*node, s->defer(*node, given.inputs, std::move(given.parameters)));
+  if (op.kind == Operator::Composite) {
+    if (s->tree().leaves.contains(&op)) run_before(*s, args, n);
+    return run(op, args, n);
+  }
+  if (const char* shape = changes_shape(op)) s->asked(nullptr, shape);
+  run_before(*s, args, n);
+  PyObject* r;
+  {
+    Inside in;
+    r = run(op, args, n);
+  }
+  if (!r) return nullptr;
+  learn(*s, op, args, n, r);
+  watch_all(*s, args, n, r);
+  return r;
+}
+
+PyObject* run_native_traced(KernelCall native, Operator& op, PyObject* const* args, size_t n) {
+  Session* s = tracing_here(args, n);
+  if (!s) return run_native(native, op, args, n);
+  s->unwatch();
+  PyObject* r;
+  {
+    Inside in;
+    r = run_native(native, op, args, n);
+  }
+  if (r) {
+    if (learn(*s, op, args, n, r)) s->tree().leaves.insert(&op);
+    watch_all(*s, args, n, r);
+  } else {
+    s->rewatch();
+  }
+  return r;
+}
+
+TracedInplace::TracedInplace(Operator& op, PyObject* const* args, size_t n)
+    : op_(op), args_(args), n_(n), session_(tracing_here(args, n)) {
+  if (session_) {
+    Given given;
+    if (TreeNode* node = known(*session_, op, args, n, given)) {
+      session_->defer(*node, given.inputs, std::move(given.parameters));
+      deferred_ = true;
+      return;
+    }
+    run_before(*session_, args, n);
+    target_ = TensorSpec::of(*unwrap(args[0]));
+  }
+  ++inside_traced;
+}
+
+TracedInplace::~TracedInplace() {
+  if (deferred_) return;
+  --inside_traced;
+  if (session_) watch_all(*session_, args_, n_, nullptr);
+}
+
+void TracedInplace::ran() {
+  if (deferred_ || !session_) return;
+  if (target_->lies_like(*unwrap(args_[0])))
+    learn(*session_, op_, args_, n_, nullptr);
+  else
+    at_once(*session_, op_, "it gives its argument another shape");
+}
+
+std::vector<Tensor> execute_node(
+    const TreeNode& node, std::span<const Tensor> inputs, std::span<const Scalar> parameters) {
+  WithoutModes without;
+  const size_t n = node.arguments.size();
+  Bound b;
+  b.reset(n);
+  size_t parameter = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const ArgumentSpec& a = node.arguments[i];
+    const Scalar* number = a.kind == ArgumentSpec::parameter ? &parameters[parameter++] : nullptr;
+    b.set(i, owned(argument_of(a, inputs, number)).give());
+  }
+  if (node.form != Results::none) {
+    OwnedRef r = owned(run_functional(*node.op, b.data(), n));
+    return tensors_of(r.o);
+  }
+  Storage& written = *inputs[0]->storage();
+  const uint32_t version = written.version().load();
+  OwnedRef r = owned(run_inplace(*node.op, b.data(), n));
+  written.version() = version;  // counted when the operator was called
+  return {};
+}
+
+}  // namespace shim

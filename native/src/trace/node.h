@@ -1,0 +1,82 @@
+#pragma once
+// What a compiled function did when it ran: a tree of operators. Runs that began alike share a path, each way on is a branch.
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "core/tensor.h"
+#include "ops/kernels.h"
+#include "ops/operator.h"
+#include "program/program.h"
+
+namespace shim::trace {
+
+// A tensor by its memory and how it lies there: tensors over one memory have one slot, counted along the path as they are met.
+struct TensorSpec {
+  uint32_t slot = 0;
+  bool fresh = false;  // the path meets the memory here for the first time
+  bool conj = false, neg = false, wrapped_number = false;
+  DType dtype = DType::f32;
+  Device device;
+  int64_t offset = 0;
+  Dims dims;          // sizes, then strides
+  size_t nbytes = 0;  // of the memory
+
+  static TensorSpec of(const TensorImpl&);
+  bool lies_like(const TensorImpl&) const;
+  IntArrayRef sizes() const { return {dims.data(), dims.size() / 2}; }
+  IntArrayRef strides() const { return {dims.data() + dims.size() / 2, dims.size() / 2}; }
+  Tensor over(Ref<Storage>) const;
+};
+
+// An argument that is no tensor and must be the same again; the interpreter's object.
+class Constant : public RefCounted {};
+
+struct ArgumentSpec {
+  enum Kind : uint8_t { constant, tensor, tensors, parameter } kind = constant;
+  Scalar::Type number = Scalar::Float;  // of a parameter: its value may be another each time
+  uint32_t first = 0;                   // of TreeNode::inputs
+  std::vector<bool> given;              // of a list: which of its items are tensors, the others are None
+  Ref<Constant> value;
+};
+
+enum class Results : uint8_t { none, one, tuple, list };  // none: it wrote to its first argument
+
+struct TreeNode {
+  Operator* op = nullptr;
+  TreeNode* before = nullptr;
+  uint32_t depth = 0;         // how many operators lie before it
+  uint32_t slots_before = 0;  // and how many memories they met
+  uint32_t slots = 0;         // how many are met with this one
+  Results form = Results::one;
+  bool wants_gradient = false;
+  std::vector<ArgumentSpec> arguments;
+  std::vector<TensorSpec> inputs, results;
+  std::string file;
+  int line = 0;
+  std::vector<std::unique_ptr<TreeNode>> next;
+};
+
+// Operators that ran together: from a node to another, with those of the memories met that somebody still has a tensor over.
+struct Stretch {
+  const TreeNode *first, *last;
+  std::vector<bool> outlive;
+  auto operator<=>(const Stretch&) const = default;
+};
+
+// Of a compiled function.
+struct Tree {
+  bool together = true;                               // what is deferred runs as a Program; else operator by operator
+  std::map<Stretch, Ref<program::Program>> programs;  // null: it runs operator by operator
+  static constexpr size_t kMostPrograms = 64;
+  TreeNode root;
+  size_t nodes = 0, ways = 0;                  // ways: how many ends there are
+  std::unordered_set<const Operator*> leaves;  // operators made of others that a kernel took as one
+  size_t most_ways = 8;
+  bool full() const { return ways > most_ways || nodes > kMostNodes; }
+  static constexpr size_t kMostNodes = 200000;
+};
+
+}  // namespace shim::trace

@@ -1,0 +1,171 @@
+#include "trace/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ops/kernels.h"
+
+namespace shim::trace {
+
+namespace {
+
+Session* session = nullptr;
+uint32_t last_number = 0;
+
+}  // namespace
+
+Session* current() { return session; }
+void set_current(Session* s) { session = s; }
+
+std::vector<Tensor> (*Session::execute)(const TreeNode&, std::span<const Tensor>, std::span<const Scalar>) = nullptr;
+bool (*Session::run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>&) = nullptr;
+Break (*Session::who_asks)(const char*) = nullptr;
+void (*Session::on_break)(const Break&) = nullptr;
+
+Session::Session(Tree& tree, bool watch) : watching(watch), tree_(tree), at_(&tree.root), number_(++last_number) {
+  if (!last_number) number_ = ++last_number;
+}
+
+Session::~Session() {
+  unwatch();
+  show_all();
+}
+
+TreeNode* Session::add(std::unique_ptr<TreeNode> node) {
+  if (at_->next.empty() && at_ != &tree_.root)
+    ;  // the way goes on
+  else
+    ++tree_.ways;
+  ++tree_.nodes;
+  TreeNode* made = node.get();
+  at_->next.push_back(std::move(node));
+  return made;
+}
+
+void Session::hold(const Ref<Storage>& s, uint32_t slot) {
+  if (storages_.size() <= slot) storages_.resize(slot + 1);
+  if (storages_[slot]) return;
+  storages_[slot] = s;
+  for (Hidden& h : watched_)  // from now on it is hidden for the operator's sake
+    if (h.now && h.storage == s) h.storage->show(h.memory), h.now = false;
+  if (!s->hidden()) hidden_.push_back({s, s->hide(), true});
+}
+
+void Session::show_all() {
+  for (Hidden& h : hidden_) h.storage->show(h.memory);
+  hidden_.clear();
+}
+
+void Session::unwatch() {
+  for (Hidden& h : watched_)
+    if (h.now) h.storage->show(h.memory), h.now = false;
+}
+
+void Session::watch(const Storage& storage) {
+  if (!watching || !storage.may_hide() || !storage.nbytes()) return;
+  for (const Hidden& h : watched_)
+    if (h.storage.get() == &storage) return;
+  watched_.push_back({Ref<Storage>(const_cast<Storage*>(&storage)), nullptr, false});
+}
+
+void Session::rewatch() {
+  std::erase_if(watched_, [](const Hidden& h) { return !h.now && h.storage->use_count() == 1; });
+  for (Hidden& h : watched_)
+    if (!h.now && !h.storage->hidden() && h.storage->may_hide()) h.memory = h.storage->hide(), h.now = true;
+}
+
+std::vector<Tensor> Session::defer(TreeNode& node, std::span<const Tensor> inputs, std::vector<Scalar> parameters) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (node.inputs[i].fresh) name(*inputs[i]->storage(), node.inputs[i].slot);
+    hold(inputs[i]->storage(), node.inputs[i].slot);
+  }
+  std::vector<Tensor> results;
+  results.reserve(node.results.size());
+  for (const TensorSpec& r : node.results) {
+    if (r.fresh) {
+      if (storages_.size() <= r.slot) storages_.resize(r.slot + 1);
+      storages_[r.slot] = Storage::pending(r.nbytes, r.device);
+      name(*storages_[r.slot], r.slot);
+    }
+    results.push_back(r.over(storages_[r.slot]));
+  }
+  path_.push_back({&node, std::move(parameters)});
+  at_ = &node;
+  slots_ = node.slots_before + node.slots;
+  ++deferred;
+  return results;
+}
+
+void Session::went(TreeNode& node, std::span<const Tensor> results) {
+  for (size_t i = 0; i < results.size() && i < node.results.size(); ++i)
+    name(*results[i]->storage(), node.results[i].slot);
+  at_ = &node;
+  slots_ = node.slots_before + node.slots;
+  ++learned;
+}
+
+void Session::asked(const Storage* s, const char* reason) {
+  CHECK(Kind::Runtime, !flushing_, "a compiled operator reads memory that is not among its arguments");
+  Break b = who_asks ? who_asks(reason) : Break{};
+  b.operators = at_->depth;
+  const bool again = !breaks.empty() && breaks.back().line == b.line && breaks.back().file == b.file &&
+                     breaks.back().operators == b.operators;  // a line that asks several times
+  if (!again) breaks.push_back(b);
+  unwatch();
+  flush();
+  if (breaks_forbidden) on_break(b);
+}
+
+// A kernel's result becomes the memory of the tensors that were given out for it.
+void Session::store(const TensorSpec& spec, const Tensor& made, std::vector<Ref<Storage>>& storages) {
+  Storage& to = *storages[spec.slot];
+  if (!to.hidden()) return;  // a result before it lies in the same memory
+  const bool same = spec.lies_like(*made) && made->storage()->nbytes() >= spec.nbytes && made->storage()->may_hide();
+  if (same) return to.fill_pending(*made->storage());
+  const auto sizes = spec.sizes();
+  CHECK(Kind::Runtime,
+      spec.dtype == made->dtype() && std::equal(sizes.begin(), sizes.end(), made->sizes().begin(), made->sizes().end()),
+      "a compiled operator gave a tensor of sizes ", bracketed(made->sizes()), " where it gave one of ",
+      bracketed(sizes), " before");
+  Ref<Storage> fresh = allocate(spec.nbytes, spec.device);
+  copy_(spec.over(fresh), made);
+  to.fill_pending(*fresh);
+}
+
+void Session::run(const Deferred& d, std::vector<Ref<Storage>>& storages) {
+  std::vector<Tensor> inputs;
+  inputs.reserve(d.node->inputs.size());
+  for (const TensorSpec& s : d.node->inputs) inputs.push_back(s.over(storages[s.slot]));
+  const std::vector<Tensor> results = execute(*d.node, inputs, d.parameters);
+  if (d.node->form == Results::none) return;
+  CHECK(Kind::Runtime, results.size() == d.node->results.size(), d.node->op->full_name(),
+      " gave another number of tensors than before");
+  for (size_t i = 0; i < results.size(); ++i) store(d.node->results[i], results[i], storages);
+}
+
+void Session::flush() {
+  unwatch();
+  if (path_.empty() || flushing_) return show_all();
+  flushing_ = true;
+  struct Done {
+    bool& flag;
+    ~Done() { flag = false; }
+  } done{flushing_};
+  ++flushes;
+  show_all();
+  std::vector<Deferred> path = std::exchange(path_, {});
+  std::vector<Ref<Storage>> storages = std::exchange(storages_, {});
+  if (tree_.together && run_together && run_together(*this, path, storages)) return;
+  std::vector<size_t> last(storages.size());  // after which memory is not used any more
+  for (size_t i = 0; i < path.size(); ++i)
+    for (const auto* specs : {&path[i].node->inputs, &path[i].node->results})
+      for (const TensorSpec& s : *specs) last[s.slot] = i;
+  for (size_t i = 0; i < path.size(); ++i) {
+    run(path[i], storages);
+    for (const auto* specs : {&path[i].node->inputs, &path[i].node->results})
+      for (const TensorSpec& s : *specs)
+        if (last[s.slot] == i) storages[s.slot] = {};
+  }
+}
+
+}  // namespace shim::trace

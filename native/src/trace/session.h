@@ -1,0 +1,95 @@
+#pragma once
+// One call of a compiled function: operators that its tree knows are deferred until somebody asks for memory that they read or write.
+// Everything here happens with the interpreter's lock, on the thread of the call.
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "trace/node.h"
+
+namespace shim::trace {
+
+struct Break {  // somebody asked for values
+  std::string reason, file;
+  int line = 0;
+  size_t operators = 0;  // that had run or were deferred before
+};
+
+class Session {
+ public:
+  explicit Session(Tree& tree, bool watch);
+  ~Session();
+  Session(const Session&) = delete;
+
+  Tree& tree() { return tree_; }
+  TreeNode* at() const { return at_; }
+  bool following() const { return following_; }  // the tree; else operators run at once, and nothing is learned
+  void leave_tree() { following_ = false; }
+  TreeNode* add(std::unique_ptr<TreeNode>);  // behind the node that it is at
+  bool on_this_thread() const { return thread_ == std::this_thread::get_id(); }
+  bool same_modes() const { return default_dtype_ == default_dtype(); }
+
+  // Memory.
+  bool knows(const Storage& s) const { return s.trace_session == number_; }
+  uint32_t slots() const { return slots_; }
+  void name(Storage& s, uint32_t slot) { s.trace_session = number_, s.trace_slot = slot; }
+  void unname(Storage& s) { s.trace_session = 0; }
+
+  // Goes to a node whose operator is deferred: `storages` are those of its inputs. Gives the results.
+  std::vector<Tensor> defer(TreeNode&, std::span<const Tensor> inputs, std::vector<Scalar> parameters);
+  // The same where the operator ran.
+  void went(TreeNode&, std::span<const Tensor> results);
+  bool any_deferred() const { return !path_.empty(); }
+  // Runs what is deferred.
+  void flush();
+  // Somebody asks for hidden memory. `reason`: what is known of who.
+  void asked(const Storage*, const char* reason);
+  // Memory of what ran is watched between operators: whoever asks for it breaks the graph.
+  void unwatch();              // while one runs
+  void watch(const Storage&);  // from now on
+  void rewatch();
+
+  std::vector<Break> breaks;
+  bool watching = false;
+  size_t deferred = 0, learned = 0, at_once = 0, flushes = 0, programs = 0;
+  std::map<std::pair<std::string, std::string>, size_t> reasons;  // operator, why it ran at once
+
+  // Set by src/python: runs one operator with these tensors and numbers, and says who asks.
+  static std::vector<Tensor> (*execute)(
+      const TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);
+  // Runs what is deferred as one Program; false: it runs operator by operator. The storages that are still pending are filled.
+  struct Deferred {
+    TreeNode* node;
+    std::vector<Scalar> parameters;
+  };
+  static bool (*run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>& storages);
+  static Break (*who_asks)(const char* reason);
+  static void (*on_break)(const Break&);  // of one that allows none; throws
+  bool breaks_forbidden = false;
+
+ private:
+  struct Hidden {
+    Ref<Storage> storage;
+    void* memory;
+    bool now;
+  };
+  void show_all();
+  void hold(const Ref<Storage>&, uint32_t slot);
+  void run(const Deferred&, std::vector<Ref<Storage>>& storages);
+  void store(const TensorSpec&, const Tensor& made, std::vector<Ref<Storage>>& storages);
+  Tree& tree_;
+  TreeNode* at_;
+  uint32_t number_, slots_ = 0;
+  bool following_ = true, flushing_ = false;
+  std::thread::id thread_ = std::this_thread::get_id();
+  DType default_dtype_ = default_dtype();
+  std::vector<Deferred> path_;
+  std::vector<Ref<Storage>> storages_;    // by slot, while something deferred uses them
+  std::vector<Hidden> hidden_, watched_;  // watched_: also what is shown at the moment
+};
+
+Session* current();
+void set_current(Session*);
+
+}  // namespace shim::trace

@@ -1,0 +1,1 @@
+"""``torch.compile``: calls of a function whose operators are recorded, deferred and run together (docs/compile.md)."""

@@ -1,0 +1,134 @@
+"""Calls of compiled functions, and what is counted of them."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from shim_torch._impl.compile import deferral as deferral
+from shim_torch._impl.compile.settings import Settings
+from shim_torch._impl.native import _core
+
+# What torch_proxy_status()["compile"] says: calls, operators deferred, learned and run at once, runs of what was deferred.
+counts: Counter[str] = Counter()
+reasons: Counter[tuple[str, str]] = Counter()  # (operator or function, why it ran at once): how often
+breaks: Counter[tuple[str, str]] = Counter()  # (reason, "file:line"): how often
+
+_generation = 0  # torch.compiler.reset() counts
+
+
+class Compiled:
+    """A function and what is known of it: the ways through it."""
+
+    def __init__(self, function: Callable[..., Any], settings: Settings) -> None:
+        self.function = function
+        self.settings = settings
+        self._forget()
+        self.seen: list[dict[str, Any]] | None = None  # explain() puts a list here
+
+    def _forget(self) -> None:
+        together = self.settings.backend not in ("eager", "aot_eager")
+        self.trees = _core.trace_trees(self.settings.recompile_limit or 8, together)
+        self.generation = _generation
+
+    @property
+    def source(self) -> str:
+        """The programs that what is deferred runs as, a line for each kernel and call."""
+        return "\n".join(_core.trace_sources(self.trees))
+
+    def __reduce__(self) -> Any:
+        return (Compiled, (self.function, self.settings))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function's result. Within another compiled function its operators are that one's."""
+        if _core.trace_active():
+            return self.function(*args, **kwargs)
+        why = why_not()
+        if why:
+            counts["calls run as they are"] += 1
+            reasons[getattr(self.function, "__qualname__", type(self.function).__qualname__), why] += 1
+            return self.function(*args, **kwargs)
+        if self.generation != _generation:
+            self._forget()
+        counts["calls"] += 1
+        whole = self.settings.fullgraph
+        return _core.trace_call(
+            self.trees, self.function, args, kwargs, whole or self.seen is not None, whole, self._note
+        )
+
+    def _note(self, info: dict[str, Any]) -> None:
+        for name in ("deferred", "learned", "at_once", "runs", "programs"):
+            counts[name] += info[name]
+        reasons.update(info["reasons"])
+        breaks.update([(reason, f"{file}:{line}") for reason, file, line, _ in info["breaks"]])
+        if self.seen is not None:
+            self.seen.append(info)
+
+
+def why_not() -> str | None:
+    """Why nothing is deferred now; None: operators may be."""
+    if stance == "force_eager":
+        return 'torch.compiler.set_stance("force_eager")'
+    if not _core.trace_possible():
+        return "another thread runs: it might meet memory that is yet to be written"
+    return None
+
+
+def note_settings(settings: Settings) -> None:
+    """Counts what of the settings makes no difference."""
+    if settings.mode not in (None, "default"):
+        reasons["torch.compile", f"mode={settings.mode!r} runs as the default"] += 1
+    for name, _ in settings.options:
+        reasons["torch.compile", f"the option {name} makes no difference"] += 1
+    if settings.dynamic:
+        reasons["torch.compile", "dynamic=True: each shape is a way of its own"] += 1
+
+
+stance = "default"  # what torch.compiler.set_stance() was given
+
+
+def reset() -> None:
+    """Forgets what was learned of all functions."""
+    global _generation
+    _generation += 1
+
+
+def wrap(function: Callable[..., Any], settings: Settings) -> Callable[..., Any]:
+    """A function that calls ``function`` compiled."""
+    note_settings(settings)
+    compiled = Compiled(function, settings)
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return compiled(*args, **kwargs)
+
+    vars(wrapper).update(
+        _torchdynamo_inline=function,
+        _torchdynamo_orig_callable=function,
+        _is_torch_compile=True,
+        _shim_compiled=compiled,
+    )
+    return wrapper
+
+
+def paused(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that runs its operators as they are called, also within a compiled one."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if not _core.trace_active():
+            return function(*args, **kwargs)
+        was = _core.trace_pause()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _core.trace_resume(was)
+
+    return wrapper
+
+
+def status() -> dict[str, Any]:
+    """For ``torch_proxy_status()``."""
+    return {**counts, "at_once_because": dict(reasons), "breaks": dict(breaks)}

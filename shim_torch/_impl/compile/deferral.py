@@ -1,0 +1,58 @@
+"""Which operators of a compiled function are deferred, by what their records say. The core asks once an operator."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from types import ModuleType
+from typing import Any
+
+from shim_torch._impl.compile.errors import Unsupported
+from shim_torch._impl.native import _core
+
+CHECKED = "it may refuse what its tensors hold"
+
+
+def _says(record: Any, name: str) -> Any:
+    """What the record's module, or the family that it is in, says of its operators."""
+    module: ModuleType | None = sys.modules.get(record.body.__module__)
+    family = sys.modules.get(record.body.__module__.rpartition(".")[0])
+    return getattr(module, name, getattr(family, name, None))
+
+
+def reason_against(record: Any) -> str | None:
+    """Why calls of the operator run at once; None: they may be deferred.
+
+    A deferred operator must give a shape that its arguments' shapes tell, draw no numbers, and not fail once it is
+    deferred: its error would come from another line.
+    """
+    traits = record.traits
+    if traits.get("dynamic_shape"):
+        return "the shape of its result depends on what its tensors hold"
+    if traits.get("batching") == "random" or "generator" in record.arguments or _says(record, "DRAWS"):
+        return "it draws random numbers"
+    if "seed" in record.arguments and "dropout" not in record.arguments:
+        return "it draws random numbers"
+    values = traits.get("values", _says(record, "VALUES"))
+    if values == "checked":
+        return CHECKED
+    if record.name.startswith("empty") or record.name.startswith("new_empty"):
+        return "it gives memory that is not filled"
+    return None
+
+
+def divides_integers(record: Any) -> bool:
+    """Whether a zero among integers is an error."""
+    return bool(record.traits.get("values") == "divides")
+
+
+def _unsupported(reason: str, file: str, line: int) -> None:
+    text = linecache.getline(file, line).strip()
+    where = f'File "{file}", line {line}' + (f", code: {text}" if text else "")
+    raise Unsupported(
+        f"Graph break in a function compiled with fullgraph=True: {reason}\n  {where}\n"
+        "  Hint: move what reads values out of the compiled function, or compile without fullgraph=True."
+    )
+
+
+_core.set_trace_hooks(reason_against, divides_integers, _unsupported)

@@ -1,0 +1,81 @@
+"""``torch._dynamo.explain(function)(…)``: one call, watched, and what it says of breaks and operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from traceback import FrameSummary
+from typing import Any
+
+from shim_torch._impl.compile.calls import Compiled
+from shim_torch._impl.compile.settings import checked
+from shim_torch._impl.native import _core
+
+
+@dataclass
+class GraphCompileReason:
+    """Why a graph ended, and the user's line."""
+
+    reason: str
+    user_stack: list[FrameSummary]
+    graph_break: bool = True
+
+
+@dataclass
+class ExplainOutput:
+    """What a call did. ``ops_per_graph`` names the operators between the breaks, ``at_once`` those that are not deferred."""
+
+    graphs: list[Any]
+    graph_count: int
+    graph_break_count: int
+    break_reasons: list[GraphCompileReason]
+    op_count: int
+    ops_per_graph: list[list[str]]
+    at_once: dict[tuple[str, str], int]
+    out_guards: list[Any] | None = None
+    compile_times: str | None = None
+
+    def __str__(self) -> str:
+        lines = [
+            f"Graph Count: {self.graph_count}",
+            f"Graph Break Count: {self.graph_break_count}",
+            f"Op Count: {self.op_count}",
+            "Break Reasons:",
+        ]
+        for i, b in enumerate(self.break_reasons, 1):
+            lines += [f"  Break Reason {i}:", f"    Reason: {b.reason}", "    User Stack:"]
+            lines += [f"      {frame}" for frame in b.user_stack]
+        lines.append("Ops per Graph:")
+        for i, names in enumerate(self.ops_per_graph, 1):
+            lines += [f"  Ops {i}:", *(f"    {name}" for name in names)]
+        if self.at_once:
+            lines.append("Run at once:")
+            lines += [f"  {name}: {why} ({times})" for (name, why), times in self.at_once.items()]
+        return "\n".join(lines) + "\n"
+
+
+def explain(f: Callable[..., Any]) -> Callable[..., ExplainOutput]:
+    """A function of ``f``'s arguments that calls it once and says which operators ran, and where values were read."""
+
+    def inner(*args: Any, **kwargs: Any) -> ExplainOutput:
+        if not _core.trace_possible():
+            raise RuntimeError("torch._dynamo.explain(): nothing is traced while another thread of Python runs")
+        given = getattr(f, "_shim_compiled", None)
+        compiled = Compiled(given.function if given else f, checked("eager", None, None, False, None))
+        compiled.seen = []
+        compiled(*args, **kwargs)
+        ways = _core.trace_steps(compiled.trees)
+        names = [step[0] for step in ways[0]] if ways else []
+        info = compiled.seen[0]
+        graphs, start = [], 0
+        for *_, operators in info["breaks"]:
+            graphs.append(names[start:operators])
+            start = operators
+        graphs = [g for g in [*graphs, names[start:]] if g]
+        reasons = [
+            GraphCompileReason(reason, [FrameSummary(file, line, None)])  # type: ignore[arg-type]
+            for reason, file, line, _ in info["breaks"]
+        ]
+        return ExplainOutput([], len(graphs), len(reasons), reasons, len(names), graphs, dict(info["reasons"]))
+
+    return inner

@@ -1,0 +1,205 @@
+"""torch.compile's arguments and errors, breaks, and what torch.compiler and torch._dynamo have beside it."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+
+import numpy as np
+import pytest
+
+import shim_torch as torch
+import shim_torch_proxy
+from shim_torch._dynamo import exc
+from shim_torch._impl.compile.calls import counts
+
+
+def plus(x):
+    return (x + 1) * 2
+
+
+def test_arguments():
+    for arguments, error, text in [
+        ({"backend": "nope"}, exc.InvalidBackend, r"Invalid backend: 'nope', see `torch._dynamo.list_backends\(\)`"),
+        ({"mode": "nope"}, RuntimeError, "Unrecognized mode=nope, should be one of: default, lite, reduce-overhead, "),
+        ({"mode": "default", "options": {}}, RuntimeError, "Either mode or options can be specified, but both can't"),
+        ({"options": {"nope": 1}}, RuntimeError, "Unexpected optimization option nope, known options are"),
+        ({"options": {"max_autotune": "x"}}, RuntimeError, "attr max_autotune, got str should be bool"),
+        ({"backend": 3}, exc.BackendCompilerFailed, "backend='3' raised:\nTypeError: 'int' object is not callable"),
+        ({"fullgraph": "x"}, AssertionError, "Expected enable to be a bool, got <class 'str'>"),
+        ({"dynamic": "x"}, TypeError, "dynamic must be a bool or None, not str"),
+        ({"nope": 1}, TypeError, "unexpected keyword argument 'nope'"),
+        ({"isolate_recompiles": True}, NotImplementedError, "isolate_recompiles"),
+        ({"shapes_spec": {}}, NotImplementedError, "shapes_spec"),
+        ({"recompile_limit": 0}, ValueError, "recompile_limit must be a positive int"),
+    ]:
+        with pytest.raises(error, match=text):
+            torch.compile(plus, **arguments)
+    with pytest.raises(AssertionError, match="A callable function is expected, but <class 'int'> is provided."):
+        torch.compile(3)
+    assert exc.InvalidBackend.__module__ == exc.Unsupported.__module__ == "torch._dynamo.exc"
+    x = torch.ones(2)
+    for arguments in ({}, {"mode": "max-autotune"}, {"backend": "eager"}, {"backend": "aot_eager"}, {"dynamic": True}):
+        compiled = torch.compile(**arguments)(plus)
+        assert compiled.__name__ == "plus" and compiled._torchdynamo_orig_callable is plus
+        for _ in range(3):
+            assert torch.equal(compiled(x), plus(x))
+    assert torch.compile(plus, disable=True) is plus
+    assert "inductor" in torch.compiler.list_backends() and "eager" in torch._dynamo.list_backends(None)
+
+
+READS = {
+    "item": lambda y: y.sum().item(),
+    "bool": lambda y: bool(y.sum() > 0),
+    "float": lambda y: float(y[0]),
+    "list": lambda y: y.tolist(),
+    "numpy": lambda y: y.numpy(),
+    "array": lambda y: np.asarray(y),
+    "text": lambda y: repr(y),
+    "pointer": lambda y: y.data_ptr(),
+    "dlpack": lambda y: np.from_dlpack(y),
+    "shape": lambda y: y.nonzero(),
+    "asked": lambda y: torch._dynamo.graph_break(),
+}
+
+
+LENT = "memory that is shared with others"  # numpy() and its like gave it away
+
+
+@pytest.mark.parametrize("read", READS)
+def test_breaks(read):
+    def f(x):
+        y = x * 2
+        READS[read](y)  # the line
+        return y + 1
+
+    line = inspect.getsourcelines(f)[1] + 2
+    reading = inspect.getsourcelines(READS[read])[1]
+    x = torch.ones(3)
+    e = torch._dynamo.explain(f)(x)
+    assert e.graph_break_count == 1 and e.ops_per_graph[0][0] == "aten::mul.Tensor"
+    assert e.ops_per_graph[1:] == [["aten::add.Tensor"]] or ("aten::add.Tensor", LENT) in e.at_once
+    (reason,) = e.break_reasons
+    assert reason.user_stack[0].filename == __file__ and reason.user_stack[0].lineno in (line, reading)
+    whole = torch.compile(f, fullgraph=True)
+    for _ in range(3):
+        with pytest.raises(
+            exc.Unsupported, match=rf"fullgraph=True: (?s:.)*test_frontend.py\", line ({line}|{reading})"
+        ):
+            whole(x)
+    free = torch.compile(f)
+    for _ in range(3):
+        assert torch.equal(free(x), x * 2 + 1)
+
+
+def test_whole_functions_have_no_breaks():
+    layer = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.LayerNorm(3), torch.nn.Dropout(0.1))
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+
+    def f(x, ids):
+        loss = (layer(x)[ids].relu() ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    compiled = torch.compile(f, fullgraph=True)
+    for _ in range(3):
+        compiled(torch.ones(2, 3), torch.tensor([0, 1]))
+    e = torch._dynamo.explain(f)(torch.ones(2, 3), torch.tensor([0, 1]))
+    assert not e.break_reasons and e.graph_count == 1 and "Graph Break Count: 0" in str(e)
+    assert any("draws random numbers" in why for _, why in e.at_once)
+
+
+def test_disable():
+    seen = []
+
+    @torch.compiler.disable
+    def outside(x):
+        seen.append(torch.compiler.is_compiling())
+        return x * 3
+
+    def f(x):
+        seen.append(torch.compiler.is_compiling())
+        return outside(x + 1) + 1
+
+    compiled = torch.compile(f)
+    for _ in range(3):
+        assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 7.0))
+    assert seen == [True, False] * 3 and not torch.compiler.is_compiling()
+    e = torch._dynamo.explain(f)(torch.ones(2))
+    assert "aten::mul.Tensor" not in sum(e.ops_per_graph, [])
+
+
+def test_reset_and_stances():
+    compiled = torch.compile(plus)
+    x = torch.ones(2)
+    compiled(x)
+
+    def deferred():
+        before = counts["deferred"]
+        assert torch.equal(compiled(x), plus(x))
+        return counts["deferred"] - before
+
+    assert deferred() == 2
+    torch.compiler.reset()
+    assert deferred() == 0 and deferred() == 2
+    with torch.compiler.set_stance("force_eager"):
+        assert deferred() == 0
+    assert deferred() == 2
+    with pytest.raises(NotImplementedError, match="set_stance\\('fail_on_recompile'\\)"):
+        torch.compiler.set_stance("fail_on_recompile")
+
+    @torch.compiler.set_stance("force_eager")
+    def inner():
+        return deferred()
+
+    assert inner() == 0 and deferred() == 2
+
+
+def test_module_compile():
+    module = torch.nn.Linear(2, 2)
+    module.compile(backend="eager", fullgraph=True)
+    before = counts["calls"]
+    for _ in range(2):
+        assert torch.equal(module(torch.ones(1, 2)), module.forward(torch.ones(1, 2)))
+    assert counts["calls"] == before + 2
+    with pytest.raises(exc.InvalidBackend):
+        module.compile(backend="nope")
+
+
+def test_status():
+    compiled = torch.compile(lambda x: (x + 1).item() + torch.rand(1))
+    compiled(torch.ones(1)), compiled(torch.ones(1))
+    status = shim_torch_proxy.torch_proxy_status()["compile"]
+    assert status["calls"] > 0 and status["deferred"] > 0
+    assert any(operator.startswith("aten::rand") or "uniform" in operator for operator, _ in status["at_once_because"])
+    assert any(place.startswith(__file__) for _, place in status["breaks"])
+
+
+def test_other_threads():
+    compiled = torch.compile(plus)
+    compiled(torch.ones(2))
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    try:
+        before = counts["deferred"]
+        assert torch.equal(compiled(torch.ones(2)), plus(torch.ones(2))) and counts["deferred"] == before
+        with pytest.raises(RuntimeError, match="another thread"):
+            torch._dynamo.explain(plus)(torch.ones(2))
+    finally:
+        stop.set()
+        thread.join()
+    results = []
+
+    def starts_one(x):
+        y = x + 1
+        other = threading.Thread(target=lambda: results.append((y * 2).tolist()))
+        other.start()
+        other.join()
+        return y * 3
+
+    compiled = torch.compile(starts_one)
+    for _ in range(3):
+        assert compiled(torch.ones(2)).tolist() == [6.0, 6.0]
+    assert results == [[4.0, 4.0]] * 3
