@@ -56,11 +56,29 @@ class record_function:
         return wrapped
 
 
+_OF_OPERATORS = ("use_cuda", "record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+_SETTINGS = {*_OF_OPERATORS, "use_device", "use_kineto", "use_cpu", "experimental_config", "acc_events",
+             "custom_trace_id_callback", "execution_trace_observer", "post_processing_timeout_s"}  # fmt: skip
+
+
+def refuse_settings(where: str, settings: dict[str, Any]) -> None:
+    """NotImplementedError for what would be told of operators and kernels, which are not traced; TypeError for other names."""
+    for name, value in settings.items():
+        if name not in _SETTINGS:
+            raise TypeError(f"{where}.__init__() got an unexpected keyword argument '{name}'")
+        if value and name not in ("use_kineto", "use_cpu", "acc_events", "post_processing_timeout_s"):
+            raise NotImplementedError(
+                f"{where}({name}={value!r}) is not supported by shim-torch: only ranges of record_function are recorded, no "
+                "operators and kernels. Leave it out; Nsight Systems traces them"
+            )
+
+
 class profile:
     """Records the ranges of ``record_function`` within a ``with`` block."""
 
-    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, record_shapes: bool = False, **_: Any) -> None:
-        self.enabled, self.use_cuda = enabled, use_cuda
+    def __init__(self, enabled: bool = True, **settings: Any) -> None:
+        refuse_settings("torch.autograd.profiler.profile", settings)
+        self.enabled, self.use_cuda = enabled, False
         self.function_events: EventList | None = None
         self._ranges: list[FunctionEvent] = []
 

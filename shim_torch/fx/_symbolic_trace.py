@@ -176,7 +176,7 @@ class Tracer(TracerBase):
             concrete = dict(zip(names[len(args) :], concrete_args, strict=False))
         keywords: dict[str, Any] = {}
         for i, name in enumerate(names[len(args) :], len(args)):
-            value = input_of(self, name, parameters[name].default, concrete)
+            value = input_of(self, name, parameters[name], concrete)
             if i < code.co_argcount:
                 args.append(value)
             else:
@@ -220,8 +220,9 @@ class Tracer(TracerBase):
         try:
             with patched(self, function):
                 result = run(*args)
+                plain = run is function  # one that was made of it has no annotations
                 self.create_node("output", "output", (self.create_arg(result),), {},
-                                 type_expr=getattr(function, "__annotations__", {}).get("return"))  # fmt: skip
+                                 type_expr=getattr(function, "__annotations__", {}).get("return") if plain else None)  # fmt: skip
         finally:
             _tracing -= 1
         return self.graph

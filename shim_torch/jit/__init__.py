@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -64,6 +65,9 @@ class Error(RuntimeError):
     """What TorchScript functions raise."""
 
 
+_enabled = os.environ.get("PYTORCH_JIT", "1") == "1"
+
+
 def _refuse(name: str) -> None:
     raise NotImplementedError(f"torch.jit.{name} is not supported by shim-torch: there is no TorchScript")
 
@@ -71,8 +75,14 @@ def _refuse(name: str) -> None:
 def script(obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> T:
     """The function, class or module itself: it runs as Python, with ``is_scripting()`` False.
 
-    Errors:  RuntimeError for a module whose parameters or buffers have no shape yet
+    Errors:  RuntimeError for a lambda, and for a module whose parameters or buffers have no shape yet; TypeError for a value
     """
+    if _enabled and not callable(obj) and not hasattr(obj, "__dict__"):
+        raise TypeError(f"{type(obj)} is a built-in class")
+    if _enabled and getattr(obj, "__name__", "") == "<lambda>":
+        given: Any = obj
+        code = given.__code__
+        raise RuntimeError(f"Expected a single top-level function: {code.co_filename}:{code.co_firstlineno}")
     if not _isinstance(obj, type) and hasattr(obj, "_parameters") and hasattr(obj, "_modules"):
         _refuse_lazy(obj)
     return obj
@@ -207,13 +217,22 @@ _fork, _wait = fork, wait
 
 
 def trace(func: T, example_inputs: Any = None, *_: Any, **__: Any) -> T:
-    """The function or module itself, as PyTorch gives it where TorchScript is switched off (PYTORCH_JIT=0)."""
-    return func
+    """The function or module itself where TorchScript is switched off (PYTORCH_JIT=0), as in PyTorch; else refused."""
+    return _untraced("trace", func)
 
 
 def trace_module(mod: T, inputs: Any = None, *_: Any, **__: Any) -> T:
     """The module itself, as ``trace``."""
-    return mod
+    return _untraced("trace_module", mod)
+
+
+def _untraced(name: str, target: T) -> T:
+    if _enabled:
+        raise NotImplementedError(
+            f"torch.jit.{name} is not supported by shim-torch: nothing records a run, and conditions would not be fixed as there. "
+            "Call the function itself, or set PYTORCH_JIT=0, with which it is returned"
+        )
+    return target
 
 
 def _get_trace_graph(*_: Any, **__: Any) -> None:

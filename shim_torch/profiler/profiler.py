@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 from warnings import warn
 
+from shim_torch._impl.native import _core
 from shim_torch.autograd import profiler as _ranges
 
 __all__ = [
@@ -99,6 +100,20 @@ def tensorboard_trace_handler(
     return handle
 
 
+def _recordable(activities: Iterable[ProfilerActivity]) -> set[ProfilerActivity]:
+    """Those asked for. Errors: NotImplementedError for kernels of a GPU that is there."""
+    asked = set(activities)
+    if ProfilerActivity.CUDA in asked and not _core.cuda_device_count():
+        warn("CUDA is not available, disabling CUDA profiling", stacklevel=3)
+        asked.discard(ProfilerActivity.CUDA)
+    if more := [a.name for a in asked - supported_activities()]:
+        raise NotImplementedError(
+            f"torch.profiler.profile(activities=...) with ProfilerActivity.{', '.join(more)} is not supported by shim-torch: "
+            "kernels are not traced. Use Nsight Systems, where torch.autograd.profiler.emit_nvtx shows the ranges"
+        )
+    return asked or supported_activities()
+
+
 class profile:
     """Records the ranges of ``record_function``: all of a ``with`` block, or the steps that a schedule picks."""
 
@@ -108,14 +123,10 @@ class profile:
         activities: Iterable[ProfilerActivity] | None = None,
         schedule: Callable[[int], ProfilerAction] | None = None,
         on_trace_ready: Callable[[Any], Any] | None = None,
-        record_shapes: bool = False,
-        profile_memory: bool = False,
-        with_stack: bool = False,
-        with_flops: bool = False,
-        with_modules: bool = False,
-        **_: Any,
+        **settings: Any,
     ) -> None:
-        self.activities = set(activities) if activities else supported_activities()
+        _ranges.refuse_settings("torch.profiler.profile", settings)
+        self.activities = _recordable(activities) if activities else supported_activities()
         self._scheduled = schedule is not None
         self.schedule = schedule or _default_schedule_fn
         self.on_trace_ready, self.step_num = on_trace_ready, 0

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import shim_torch as torch
+from shim_torch._impl.native import _core
 
 
 def test_profiler(tmp_path):
@@ -70,3 +71,23 @@ def test_the_schedule_of_a_profiler_without_one():
 
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as found:
         assert found.schedule is _default_schedule_fn and _default_schedule_fn(7) is ProfilerAction.RECORD
+
+
+@pytest.mark.parametrize("name", ["profile_memory", "with_flops", "record_shapes", "with_stack", "with_modules"])
+def test_what_only_operators_would_tell_is_refused(name):
+    for profile in (torch.profiler.profile, torch.autograd.profiler.profile):
+        with pytest.raises(NotImplementedError, match=f"profile\\({name}=True\\) is not supported by shim-torch"):
+            profile(**{name: True})
+        profile(**{name: False})
+        with pytest.raises(TypeError, match="unexpected keyword argument 'bogus'"):
+            profile(bogus=1)
+
+
+def test_kernels_of_a_gpu_are_not_recorded(monkeypatch):
+    asked = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    monkeypatch.setattr(_core, "cuda_device_count", lambda: 0)
+    with pytest.warns(UserWarning, match="CUDA is not available, disabling CUDA profiling"):
+        assert torch.profiler.profile(activities=asked).activities == {torch.profiler.ProfilerActivity.CPU}
+    monkeypatch.setattr(_core, "cuda_device_count", lambda: 1)
+    with pytest.raises(NotImplementedError, match="ProfilerActivity.CUDA is not supported by shim-torch"):
+        torch.profiler.profile(activities=asked)

@@ -29,8 +29,7 @@ Outcome<Tensor> filled(const Tensor& self, const Tensor& mask, Scalar value, Ten
   check_fits(value, t);
   const Dims shape = broadcast_shapes(self->sizes(), mask->sizes());
   if (out && !std::ranges::equal(out->sizes(), shape)) return NotMine{"a mask of more elements than what is filled"};
-  const TensorImpl* like[] = {self.get(), mask.get()};
-  if (!out) out = allocate_like(shape, like, 2, t);
+  if (!out) out = empty(shape, t, Device{});  // contiguous whatever the order of self is, as PyTorch has it
   alignas(16) char number[16] = {};
   store_number(number, t, value);
   const Operand operands[4] = {Operand::of(*out), Operand::of(*mask), Operand{number, t, {}, {}}, Operand::of(*self)};

@@ -1,11 +1,22 @@
 #include "cpu/copy_operators.h"
 
-#include "core/sparse.h"
 #include "cpu/loops.h"
 #include "ops/placed.h"
 
 namespace shim {
 namespace {
+
+const char* layout_word(Layout layout) {
+  switch (layout) {
+    case Layout::strided: return "Strided";
+    case Layout::sparse_coo: return "Sparse";
+    case Layout::sparse_csr: return "SparseCsr";
+    case Layout::sparse_csc: return "SparseCsc";
+    case Layout::sparse_bsr: return "SparseBsr";
+    case Layout::sparse_bsc: return "SparseBsc";
+  }
+  return "";
+}
 
 Outcome<const Tensor&> as_it_is(PlainTensor self, DType dtype, Device device, bool copy) {
   if (copy) return NotMine{"a copy that was asked for"};
@@ -35,8 +46,14 @@ Outcome<Tensor> clone_operator(const Tensor& self, std::optional<MemoryFormat> f
   return clone(self, format.value_or(MemoryFormat::preserve));
 }
 
-Tensor to_copy(const Tensor& self, std::optional<DType> dtype, Ignored, std::optional<Device> device,
-    std::optional<bool> pin_memory, bool non_blocking, std::optional<MemoryFormat> memory_format) {
+Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Layout> layout,
+    std::optional<Device> device, std::optional<bool> pin_memory, bool non_blocking,
+    std::optional<MemoryFormat> memory_format) {
+  CHECK(Kind::Runtime, !layout || *layout == Layout::strided,
+      "to(options) doesn't support converting to a different layout, but got self.layout being Strided and "
+      "options.layout "
+      "set as ",
+      layout_word(*layout));
   const DType to = dtype.value_or(self->dtype());
   const Device where = device ? placed(*device) : self->device();
   const bool pinned = pin_memory.value_or(false);

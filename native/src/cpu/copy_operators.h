@@ -1,5 +1,6 @@
 #pragma once
 // Copies and fills as the operators are called, on any device and from one to another.
+#include "core/sparse.h"
 #include "ops/kernel.h"
 
 namespace shim {
@@ -8,7 +9,7 @@ const Tensor& copy_operator_(const Tensor& self, const Tensor& src, bool non_blo
 const Tensor& fill_operator_(const Tensor& self, Scalar value);
 const Tensor& zero_operator_(const Tensor& self);
 Outcome<Tensor> clone_operator(const Tensor& self, std::optional<MemoryFormat>);
-Tensor to_copy(const Tensor& self, std::optional<DType>, Ignored layout, std::optional<Device>,
+Tensor to_copy(const Tensor& self, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
     std::optional<bool> pin_memory, bool non_blocking, std::optional<MemoryFormat>);
 // self where nothing changes. (A layout or a copy that was asked for is another matter.)
 Outcome<const Tensor&> to_device(PlainTensor self, std::optional<Device>, std::optional<DType>, Ignored non_blocking,

@@ -41,6 +41,22 @@ Outcome<Tensor> float_range(double start, double end, double step, DType t) {
   return out;
 }
 
+// From both ends to the middle, each product and sum rounded once: PyTorch's bits. Integers are ends first, and stepped between in double.
+template <class T> void spaced(const TensorImpl& out, Scalar start, Scalar end) {
+  using Compute = std::conditional_t<std::is_integral_v<T>, double, T>;
+  const auto number = [&](Scalar s) {
+    check_fits(s, out.dtype());
+    if constexpr (std::is_integral_v<T>)
+      if (s.type != Scalar::Float) return Compute(T(s.i));
+    return Compute(T(s.to_double()));
+  };
+  const int64_t steps = out.numel();
+  const Compute first = number(start), last = number(end), step = (last - first) / Compute(steps - 1);
+  T* to = out.data_as<T>();
+  for (int64_t i = 0; i < steps / 2; ++i) to[i] = T(std::fma(step, Compute(i), first));
+  for (int64_t i = steps / 2; i < steps; ++i) to[i] = T(std::fma(-step, Compute(steps - 1 - i), last));
+}
+
 }  // namespace
 
 Outcome<Tensor> arange(IntOrFloat start, IntOrFloat end, IntOrFloat step, std::optional<DType> dtype, Ignored,
@@ -66,15 +82,18 @@ Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<
   if (steps < 2 || steps >= kIntsOfDoubles) return NotMine{"fewer than two steps"};
   if (start.type == Scalar::Complex || end.type == Scalar::Complex) return NotMine{"complex ends"};
   const DType t = dtype.value_or(default_dtype());
-  if (t != DType::f32 && t != DType::f64) return NotMine{"another dtype than float32 and float64"};
+  if (start.big || end.big) return NotMine{"ends of 2**63 or more"};
   Tensor out = empty(IntArrayRef(&steps, 1), t, Device{});
-  const double first = start.to_double(), last = end.to_double(), step = (last - first) / double(steps - 1);
-  auto run = [&]<class T>(T* to) {
-    const int64_t half = (steps + 1) / 2;
-    for (int64_t i = 0; i < half; ++i) to[i] = T(first + step * double(i));
-    for (int64_t i = half; i < steps; ++i) to[i] = T(last - step * double(steps - 1 - i));
-  };
-  t == DType::f32 ? run(out->data_as<float>()) : run(out->data_as<double>());
+  switch (t) {
+    case DType::f32: spaced<float>(*out, start, end); break;
+    case DType::f64: spaced<double>(*out, start, end); break;
+    case DType::u8: spaced<uint8_t>(*out, start, end); break;
+    case DType::i8: spaced<int8_t>(*out, start, end); break;
+    case DType::i16: spaced<int16_t>(*out, start, end); break;
+    case DType::i32: spaced<int32_t>(*out, start, end); break;
+    case DType::i64: spaced<int64_t>(*out, start, end); break;
+    default: return NotMine{"another dtype than an integer, float32 and float64"};
+  }
   return out;
 }
 

@@ -30,7 +30,8 @@ template <class T> void flip_loop(void*, char* const* data, const int64_t* steps
 
 // turned[d]: whether dim d runs backwards. Null: elements of a size that there is no loop for.
 Tensor flipped(const TensorImpl& self, const bool* turned) {
-  Tensor out = empty(self.sizes(), self.dtype(), Device{});
+  const Dims order = dense_strides(self.sizes(), std::vector<Dims>{{self.strides().begin(), self.strides().end()}});
+  Tensor out = empty_strided(self.sizes(), order, self.dtype(), Device{});
   if (!self.numel()) return out;
   Dims strides(self.strides().begin(), self.strides().end());
   char* data = static_cast<char*>(const_cast<void*>(static_cast<const void*>(self.data())));
@@ -59,16 +60,8 @@ Outcome<Tensor> flip(const Tensor& self, IntArrayRef dims) {
   bool turned[kMaxDims] = {};
   if (!mark_dims(dims, *self, turned)) return NotMine{"no dims, or dims out of range or given twice"};
   if (self->has_math_bits()) return NotMine{"conjugate or negative bits"};
-  const Dims order = channels_last_order(*self);
-  if (order.empty()) {
-    const Tensor found = unlocked(self->numel(), [&] { return flipped(*self, turned); });
-    return found ? Outcome<Tensor>(found) : kWide;
-  }
-  bool moved[kMaxDims] = {};
-  for (size_t i = 0; i < order.size(); ++i) moved[i] = turned[order[i]];
-  const Tensor last = permute(*self, order);
-  const Tensor found = unlocked(self->numel(), [&] { return flipped(*last, moved); });
-  return found ? Outcome<Tensor>(permute(*found, inverse_permutation(order))) : kWide;
+  const Tensor found = unlocked(self->numel(), [&] { return flipped(*self, turned); });
+  return found ? Outcome<Tensor>(found) : kWide;
 }
 
 Outcome<Tensor> repeat(const Tensor& self, IntArrayRef repeats) {

@@ -105,7 +105,8 @@ Outcome<Tensor> index_put_at(
     given.push_back(*index);
   }
   return changed(
-      self, in_place, values->numel(), [&](const Tensor& out) { return index_put(out, given, values, accumulate); });
+      self, in_place, values->numel(), [&](const Tensor& out) { return index_put(out, given, values, accumulate); },
+      MemoryFormat::preserve);
 }
 
 Outcome<Tensor> take(const Tensor& self, const Tensor& given) {

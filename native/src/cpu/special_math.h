@@ -16,29 +16,33 @@ namespace {
 constexpr float kHalfPi = 1.57079632679489662f, kPi = 3.14159265358979324f;
 
 // |x| below about 1: the series; beyond, e = exp(|x| / 2) squared, which overflows where the result does.
+// Half of exp(t) for t >= 0, which is finite a little longer than all of it.
+SHIM_ALWAYS_INLINE float half_exp(float t) {
+  const float c = t > 90.f ? 90.f : t, sum = c * 1.44269504088896f + kRound, n = sum - kRound;
+  const float r = (c - n * 0.693359375f) - n * -2.12194440054690583e-4f;
+  const int32_t k = integer_in(sum) - 1, half = k >> 1;
+  return exp_series(r) * power_of_two(half) * power_of_two(k - half);
+}
 SHIM_ALWAYS_INLINE float sinh_of(float x) {
-  const float t = std::fabs(x), z = x * x, e = exp_of(0.5f * t);
+  const float t = std::fabs(x), z = x * x, e = half_exp(t);
   const float p = ((2.755731922e-6f * z + 1.984126984e-4f) * z + 8.333333333e-3f) * z + 1.666666667e-1f;
-  const float large = 0.5f * e * e - 0.5f / (e * e);
-  return t < 1.f ? x + x * z * p : std::copysign(large, x);
+  return t < 1.f ? x + x * z * p : std::copysign(e - 0.25f / e, x);
 }
 SHIM_ALWAYS_INLINE float cosh_of(float x) {
-  const float e = exp_of(0.5f * std::fabs(x));
-  return 0.5f * e * e + 0.5f / (e * e);
+  const float e = half_exp(std::fabs(x));
+  return e + 0.25f / e;
 }
-// atan on [0, tan(pi / 8)], to where the other parts of the axis are turned.
+// What pi / 2 and pi are below their floats; it goes to the small side of a difference.
+constexpr float kHalfPiRest = 4.371139e-8f, kPiRest = 8.742278e-8f;
+// atan(y) = y + y^3 P(y^2) on [0, 1], beyond which the axis is turned.
 SHIM_ALWAYS_INLINE float atan_of(float x) {
   const float t = std::fabs(x);
-  const bool far = t > 2.414213562373095f, middle = t > 0.4142135623730950f;
-  const float y = far      ? -1.f / t
-                  : middle ? (t - 1.f) / (t + 1.f)
-                           : t,
-              turn = far      ? kHalfPi
-                     : middle ? 0.5f * kHalfPi
-                              : 0.f,
-              z = y * y;
-  float p = polynomial(z, -6.459376516e-02f, 1.074629853e-01f, -1.426423256e-01f, 1.999955008e-01f, -3.333333181e-01f);
-  return std::copysign(turn + (y + y * z * p), x);
+  const bool far = t > 1.f;
+  const float y = far ? 1.f / t : t, z = y * y;
+  const float p = polynomial(z, -1.793622295e-03f, 1.091460846e-02f, -3.117785109e-02f, 5.795759904e-02f,
+      -8.403450660e-02f, 1.095218589e-01f, -1.426424170e-01f, 1.999854829e-01f, -3.333329909e-01f);
+  const float more = y * z * p;
+  return std::copysign(far ? kHalfPi - (y + (more + kHalfPiRest)) : y + more, x);
 }
 SHIM_ALWAYS_INLINE float asin_near(float x) {  // |x| <= 1/2
   const float z = x * x;
@@ -49,13 +53,21 @@ SHIM_ALWAYS_INLINE float asin_near(float x) {  // |x| <= 1/2
 SHIM_ALWAYS_INLINE float asin_of(float x) {
   const float t = std::fabs(x), s = std::sqrt(0.5f * (1.f - t));  // NaN beyond 1
   const float y = asin_near(t <= 0.5f ? t : s);
-  return std::copysign(t <= 0.5f ? y : kHalfPi - 2.f * y, x);
+  return std::copysign(t <= 0.5f ? y : kHalfPi - (2.f * y + kHalfPiRest), x);
 }
 SHIM_ALWAYS_INLINE float acos_of(float x) {
   const float t = std::fabs(x), s = std::sqrt(0.5f * (1.f - t)), y = asin_near(t <= 0.5f ? x : s);
-  return t <= 0.5f ? kHalfPi - y : x > 0.f ? 2.f * y : kPi - 2.f * y;
+  return t <= 0.5f ? kHalfPi - (y + kHalfPiRest) : x > 0.f ? 2.f * y : kPi - (2.f * y + kPiRest);
 }
-SHIM_ALWAYS_INLINE float tan_of(float x) { return x == 0.f ? x : sine_at(x, 0) / sine_at(x, 1); }
+// tan(r) = r + r^3 P(r^2) on |r| <= pi/4; in every other quarter its negative reciprocal.
+SHIM_ALWAYS_INLINE float tan_of(float x) {
+  const Quarter q = quarter_of(x);
+  const float z = q.r * q.r;
+  const float p = polynomial(z, 4.387079457e-03f, 6.819752070e-05f, 1.085218442e-02f, 2.127605600e-02f,
+      5.406106679e-02f, 1.333265353e-01f, 3.333335003e-01f);
+  const float t = q.r + q.r * z * p;
+  return x == 0.f ? x : q.turn & 1 ? -1.f / t : t;
+}
 // x * f(w), w = -log(1 - x^2): in w, and where it is large in its root.
 SHIM_ALWAYS_INLINE float erfinv_of(float x) {
   const float w = -log_of((1.f - x) * (1.f + x)), a = w - 2.5f, b = std::sqrt(w) - 3.f;

@@ -68,12 +68,16 @@ inline float exp2_of(float x) {
   return exp_series((c - n) * 0.693147180559945f) * power_of_two(half) * power_of_two(k - half);
 }
 
-// exp(x) - 1: the series by itself where 1 would swallow it.
+// exp(x) - 1 = 2^n (exp(r) - 1) + (2^n - 1), r as in exp.
 inline float expm1_of(float x) {
+  float c = x > 89.f ? 89.f : x < -80.f ? -80.f : x;  // NaN passes both tests
+  float sum = c * 1.44269504088896f + kRound, n = sum - kRound;
+  float r = (c - n * 0.693359375f) - n * -2.12194440054690583e-4f;
   float p = polynomial(
-      x, 1.979031797e-04f, 1.394468963e-03f, 8.333497246e-03f, 4.166629455e-02f, 1.666666587e-01f, 5.000000068e-01f);
-  float small = p * x * x + x;
-  return x == 0.f ? x : std::fabs(x) < 0.3465f ? small : exp_of(x) - 1.f;
+      r, 1.979031797e-04f, 1.394468963e-03f, 8.333497246e-03f, 4.166629455e-02f, 1.666666587e-01f, 5.000000068e-01f);
+  float power = power_of_two(integer_in(sum) - 1), small = p * r * r + r;  // half of 2^n, which alone may be no float32
+  float large = 2.f * (power * small + (power - 0.5f));
+  return n == 0.f ? (x == 0.f ? x : small) : large;
 }
 
 // x = 2^e * m with m in [sqrt(1/2), sqrt(2)); log(m) = f - f^2/2 + f^3 P(f), f = m - 1.
@@ -183,11 +187,19 @@ inline float sine_in(float r, int32_t quarter) {
   float value = quarter & 1 ? c * z * z - 0.5f * z + 1.f : s * z * r + r;
   return quarter & 2 ? -value : value;
 }
-inline float sine_at(float x, int32_t turn) {
+struct Quarter {
+  float r;
+  int32_t turn;
+};
+inline Quarter quarter_of(float x) {
   float sum = x * 0.636619772367581f + kRound, n = sum - kRound;
   float r =
       (((x - n * 1.5703125f) - n * 4.837512969970703e-4f) - n * 7.549533620476723e-8f) - n * 2.5632829192545614e-12f;
-  return sine_in(r, integer_in(sum) + turn);
+  return {r, integer_in(sum)};
+}
+inline float sine_at(float x, int32_t turn) {
+  const Quarter q = quarter_of(x);
+  return sine_in(q.r, q.turn + turn);
 }
 // The same in double, pi/2 in three parts, for |x| <= 2^19.
 constexpr double kReducibleDouble = 524288;

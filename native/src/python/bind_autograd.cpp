@@ -133,7 +133,10 @@ bool keeps_class(PyObject* self) {
 namespace {
 
 PyObject* get_data(PyObject* self, void*) {
-  if (__builtin_expect(python_dispatch, 0) && has_dispatch_handler(self)) return detached_by_handler(self);
+  if (__builtin_expect(python_dispatch, 0)) {
+    if (has_dispatch_handler(self)) return detached_by_handler(self);
+    if (wants_dispatch(&self, 1)) return PyObject_CallMethod(self, "detach", nullptr);  // a mode sees it as that
+  }
   return guarded([&]() -> PyObject* {
     Tensor d = alias(*unwrap(self));
     d->own_version() = std::make_shared<std::atomic<uint32_t>>(0);

@@ -6,6 +6,7 @@
 #include "cuda/gather.h"
 #include "cuda/rows.h"
 #include "python/kernel_call.h"
+#include "python/option_parameters.h"
 
 namespace shim {
 namespace {

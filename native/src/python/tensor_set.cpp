@@ -91,14 +91,39 @@ PyObject* tensor_set(PyObject* self, PyObject* args, PyObject* kwargs) {
   });
 }
 
+namespace {
+
+// The new sizes of resize_(size) or resize_(2, 3), as they were given; null with an error set.
+PyObject* given_sizes(PyObject* args, PyObject* kwargs) {
+  PyObject* named = kwargs ? PyDict_GetItemString(kwargs, "size") : nullptr;
+  PyObject* key;
+  Py_ssize_t at = 0;
+  while (kwargs && PyDict_Next(kwargs, &at, &key, nullptr))
+    if (PyUnicode_CompareWithASCIIString(key, "size") != 0 &&
+        PyUnicode_CompareWithASCIIString(key, "memory_format") != 0)
+      return PyErr_Format(PyExc_TypeError, "resize_() got an unexpected keyword argument '%U'", key);
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  if (named && count) return PyErr_Format(PyExc_TypeError, "resize_() got multiple values for argument 'size'");
+  if (!named && !count)
+    return PyErr_Format(PyExc_TypeError, "resize_() missing 1 required positional arguments: \"size\"");
+  PyObject* size = named                                                     ? named
+                   : count == 1 && !PyIndex_Check(PyTuple_GET_ITEM(args, 0)) ? PyTuple_GET_ITEM(args, 0)
+                                                                             : args;
+  if (PyTuple_Check(size) || PyList_Check(size) || PyLong_Check(size)) return size;
+  return PyErr_Format(
+      PyExc_TypeError, "resize_(): argument 'size' (position 1) must be tuple of ints, not %s", Py_TYPE(size)->tp_name);
+}
+
+}  // namespace
+
 PyObject* tensor_resize(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* size = given_sizes(args, kwargs);
+  if (!size) return nullptr;
   PyObject* layout = kwargs ? PyDict_GetItemString(kwargs, "memory_format") : nullptr;
   MemoryFormat format = MemoryFormat::contiguous;
   if (layout && layout != Py_None && !memory_format_of(layout, &format))
     return PyErr_Format(PyExc_TypeError, "resize_(): argument 'memory_format' must be torch.memory_format, not %s",
         Py_TYPE(layout)->tp_name);
-  PyObject* size =
-      PyTuple_GET_SIZE(args) == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0)) ? PyTuple_GET_ITEM(args, 0) : args;
   Dims sizes;
   if (!dims_of(size, &sizes)) return nullptr;
   return guarded([&]() -> PyObject* {

@@ -5,7 +5,9 @@ from __future__ import annotations
 import enum
 import operator
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+import types
+import typing
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
 from shim_torch._impl.native import _core
 from shim_torch.fx.node import Node, _get_qualified_name
@@ -84,6 +86,21 @@ class _Writer:
         self.globals[taken] = obj
         return taken
 
+    def type_text(self, o: Any) -> str:
+        """An annotation as source: classes and generic types by their names, their arguments in brackets."""
+        if isinstance(o, types.UnionType):
+            return "|".join(map(self.type_text, get_args(o)))
+        if get_args(o) and not isinstance(o, str):
+            origin = Union if get_origin(o) is Union else o
+            head = str(getattr(origin, "_name", None) or getattr(origin, "__name__", ""))
+            outer = self.add_global(f"typing_{head}", getattr(typing, head)) if hasattr(typing, head) else head
+            return f"{outer}[{','.join(map(self.type_text, get_args(o)))}]"
+        if o is type(None):
+            return self.add_global("NoneType", o)
+        if isinstance(o, type):
+            return self.add_global(_type_name(o), o)
+        return self.add_global(re.sub(r"\W", "_", repr(o)), o)
+
     def text(self, a: Any) -> str:
         """An argument as source."""
         if isinstance(a, Node):
@@ -160,7 +177,7 @@ class _Writer:
 
     def placeholder(self, node: Node) -> str | None:
         default = f" = {self.text(node.args[0])}" if node.args else ""
-        annotation = f" : {self.add_global(_type_name(node.type), node.type)}" if node.type is not None else ""
+        annotation = f" : {self.type_text(node.type)}" if node.type is not None else ""
         self.free.append(f"{node.target}{annotation}{default}")
         bare = node.target.lstrip("*")
         return f"{node.name} = {bare}" if node.name != bare else None
@@ -182,7 +199,7 @@ class _Writer:
         for node in self.graph.nodes:
             if node.op == "output":
                 if node.type is not None:
-                    returns = f" -> {self.add_global(_type_name(node.type), node.type)}"
+                    returns = f" -> {self.type_text(node.type)}"
                 self.lines.append(self.output(node))
                 continue
             line = self.placeholder(node) if node.op == "placeholder" else self.statement(node)
@@ -203,6 +220,7 @@ def _reached(torch: Any, name: str) -> Any:
 
 
 def _type_name(o: Any) -> str:
+    """How a function of that name is called: its module and name."""
     name = getattr(o, "__qualname__", None)
     module = re.sub(r"^shim_torch\b", "torch", str(getattr(o, "__module__", "")))
     if name is None or "[" in repr(o):

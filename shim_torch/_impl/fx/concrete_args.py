@@ -46,11 +46,12 @@ def _transfer_attrs(fr: Any, to: Any) -> None:
             setattr(to, name, value)
 
 
-def input_of(tracer: Any, name: str, default: Any, concrete: dict[str, Any]) -> Any:
+def input_of(tracer: Any, name: str, parameter: inspect.Parameter, concrete: dict[str, Any]) -> Any:
     """What a parameter is while a function is traced: a placeholder, or its value in ``concrete``, with one for each leaf."""
-    given = () if default is inspect.Parameter.empty else (default,)
+    given = () if parameter.default is inspect.Parameter.empty else (parameter.default,)
     if name not in concrete:
-        return tracer.create_proxy("placeholder", name, given, {})
+        annotation = None if parameter.annotation is inspect.Parameter.empty else parameter.annotation
+        return tracer.create_proxy("placeholder", name, given, {}, type_expr=annotation)
     count = itertools.count(1)
     return _pytree.tree_map(lambda leaf: _concrete(tracer, name, f"{name}_{next(count)}", given, leaf), concrete[name])
 

@@ -96,6 +96,12 @@ def same(self: Any) -> Any:
     return self.shape
 
 
+def same_order(self: Any) -> tuple[Any, ...]:
+    """The order of the input's dims in memory, for ``order=``; C order of one that is expanded."""
+    strides = self.stride()
+    return (None if 0 in strides else sorted(range(len(strides)), key=lambda d: -strides[d]),)
+
+
 def same_dtype(self: Any) -> Any:
     """The dtype of ``self``."""
     return self.dtype

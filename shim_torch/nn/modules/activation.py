@@ -43,6 +43,13 @@ def _extra_gelu(self: Any) -> str:
 GELU.extra_repr = _extra_gelu  # type: ignore[method-assign]
 
 
+def _extra_shrink(self: Any) -> str:
+    return str(self.lambd)
+
+
+Hardshrink.extra_repr = Softshrink.extra_repr = _extra_shrink  # type: ignore[method-assign]
+
+
 class Sigmoid(Module):
     """1 / (1 + e⁻ˣ)."""
 

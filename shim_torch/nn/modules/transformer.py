@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.nn.modules.attention import MultiheadAttention
+from shim_torch._impl.nn.modules.nested_encoder import why_not_nested, without_padding
 from shim_torch.nn import functional as F
 from shim_torch.nn import init
 from shim_torch.nn.modules.activation import GELU, ReLU
@@ -151,23 +152,6 @@ def _copies(module: Module, n: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(n)])
 
 
-def _why_not_nested(layer: Any) -> str:
-    """Why PyTorch would not use nested tensors for this layer, empty if it would. Here they stay padded."""
-    if not isinstance(layer, TransformerEncoderLayer):
-        return "encoder_layer was not TransformerEncoderLayer"
-    attention = layer.self_attn
-    reasons = {
-        "norm_first was True": layer.norm_first,
-        "self_attn.batch_first was not True(use batch_first for better inference performance)": not attention.batch_first,
-        "self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
-        "self_attn was passed bias=False": attention.in_proj_bias is None,
-        "activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
-        "norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
-        "self_attn.num_heads is odd": attention.num_heads % 2 == 1,
-    }
-    return next((f"encoder_layer.{reason}" for reason, holds in reasons.items() if holds), "")
-
-
 class _Stack(Module):
     """Copies of a layer, one after another, and a last normalisation."""
 
@@ -186,6 +170,9 @@ class _Stack(Module):
         rest |= zip(names, (mask, _is_causal(mask, is_causal, length)), strict=True)
         for layer in self.layers:
             x = layer(x, *memory, **rest)
+        return x
+
+    def _normed(self, x: Any) -> Any:
         return self.norm(x) if self.norm is not None else x
 
 
@@ -199,7 +186,7 @@ class TransformerEncoder(_Stack):
         super().__init__()
         self._fill(encoder_layer, num_layers, norm)
         self.enable_nested_tensor, self.use_nested_tensor, self.mask_check = enable_nested_tensor, False, mask_check
-        if enable_nested_tensor and (reason := _why_not_nested(encoder_layer)):
+        if enable_nested_tensor and (reason := why_not_nested(encoder_layer, TransformerEncoderLayer)):
             warnings.warn(
                 f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}", stacklevel=2
             )
@@ -210,7 +197,11 @@ class TransformerEncoder(_Stack):
         """All layers one after the other, then the norm; the result has the shape of ``src``."""
         names = ("src_mask", "is_causal")
         padding = {"src_key_padding_mask": src_key_padding_mask}
-        return self._through(src, mask=mask, is_causal=is_causal, names=names, **padding)
+        out = self._through(src, mask=mask, is_causal=is_causal, names=names, **padding)
+        if mask is None and src_key_padding_mask is not None and not self.training and self.enable_nested_tensor:
+            if not why_not_nested(self.layers[0], TransformerEncoderLayer):
+                out = without_padding(out, src, src_key_padding_mask, self.layers[0])
+        return self._normed(out)
 
 
 class TransformerDecoder(_Stack):
@@ -228,7 +219,9 @@ class TransformerDecoder(_Stack):
         padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
         across = {"memory_mask": memory_mask, "memory_is_causal": memory_is_causal}
         names = ("tgt_mask", "tgt_is_causal")
-        return self._through(tgt, memory, mask=tgt_mask, is_causal=tgt_is_causal, names=names, **padding, **across)
+        return self._normed(
+            self._through(tgt, memory, mask=tgt_mask, is_causal=tgt_is_causal, names=names, **padding, **across)
+        )
 
 
 class Transformer(Module):

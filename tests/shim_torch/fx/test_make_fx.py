@@ -121,3 +121,15 @@ def test_decompositions_fakes_and_batches():
     batched = make_fx(torch.func.vmap(lambda x: x.sin().sum()))(torch.randn(2, 3))
     x = torch.randn(2, 3)
     assert torch.allclose(batched(x), x.sin().sum(1)) and "constant" not in batched.code
+
+
+def test_properties_are_the_operators_that_pytorch_records():
+    recorded = {
+        "T": (lambda x: x.T, "permute = torch.ops.aten.permute.default(x_1, [1, 0])"),
+        "H": (lambda x: x.H, "transpose = torch.ops.aten.transpose.int(x_1, -2, -1)"),
+        "data": (lambda x: x.data, "detach = torch.ops.aten.detach.default(x_1)"),
+    }
+    for function, line in recorded.values():
+        traced = make_fx(function)(torch.ones(2, 3))
+        assert line in traced.code
+        assert torch.equal(traced(torch.zeros(2, 3)), function(torch.zeros(2, 3)))

@@ -23,6 +23,7 @@ MODULES = (
     "products_cases",
     "corners_cases",
     "samples_cases",
+    "layout_cases",
 )
 
 

@@ -63,7 +63,7 @@ _name(
 )
 _name(
     "resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
-    lambda self, size, memory_format: self.resize_(size),
+    lambda self, size, memory_format: self.resize_(size, memory_format=memory_format),
 )
 _name("zero(Tensor self) -> Tensor", lambda self: self.clone().zero_(), expanded="same_value")
 _name("_conj_copy(Tensor self) -> Tensor", lambda self: self.conj().clone())

@@ -7,7 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.indices import add_at, check_bounds, copied, in_bounds, key_along
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import holding, same_dtype, type_name, wrap_dim
+from shim_torch._impl.table.rules import holding, same_dtype, same_order, type_name, wrap_dim
 
 
 @op(
@@ -229,7 +229,7 @@ def _put_shape(self, index, source):
 
 
 @op("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True, shape=_put_shape,
-    dtype=same_dtype, keep=("index",), function=True,
+    dtype=same_dtype, keep=("index",), function=True, order=same_order,
     grad={"self": lambda g, index, accumulate: g if accumulate else g.put(index, g.new_zeros(index.shape)),
           "source": lambda g, index, source_shape: g.take(index).reshape(source_shape)}, overlap="refused")  # fmt: skip
 def put(xp, self, index, source, accumulate):

@@ -9,7 +9,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.indices import add_at
 from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import type_name
+from shim_torch._impl.table.rules import same_order, type_name
 
 
 def _places(self: Any, indices: Any) -> list[Any]:
@@ -128,7 +128,7 @@ def _index_at(xp, self, indices):
 def index_put(self, indices, values, accumulate):
     """A copy of ``self`` with ``values`` at ``indices``; equal places are summed with ``accumulate``."""
     masked = _as_masked_fill(self, indices, values, accumulate)
-    if masked is not None:
+    if masked is not None and self.is_contiguous():  # what masked_fill gives is, whatever it is given
         return self.masked_fill(masked, values)
     if self.is_meta and _has_mask(indices):
         return self.clone()
@@ -193,6 +193,7 @@ def _assigned(self, indices, values):
     shape=lambda self: self.shape,
     dtype=lambda self: (None, self.dtype),
     keep=("self", "indices", "values"),
+    order=same_order,
     grad={
         "self": lambda g, indices, values_shape, accumulate: g if accumulate else _cleared(g, indices),
         "values": lambda g, indices: aten.index(g, indices),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.formulas import tangents_wanted
 from shim_torch._impl.records.shared.matrices import (
     LinAlgError,
     adjoint,
@@ -29,7 +30,10 @@ def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
     L, g = (adjoint(result0), adjoint(g)) if upper else (result0, g)
     solve = aten.linalg_solve_triangular
     inner = (adjoint(L) @ g).tril()
-    inner = (inner + adjoint(inner.tril(-1))) * 0.5
+    if tangents_wanted():  # PyTorch's tangents tell the triangles apart, which share a gradient
+        inner = inner - inner.diagonal(dim1=-2, dim2=-1).diag_embed() * 0.5
+    else:
+        inner = (inner + adjoint(inner.tril(-1))) * 0.5
     return solve(L, solve(adjoint(L), inner, upper=True), upper=False, left=False)
 
 

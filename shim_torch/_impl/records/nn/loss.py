@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.records.shared.formulas import no_tangent_behind
+from shim_torch._impl.records.shared.formulas import no_tangent_behind, without_slope
 from shim_torch._impl.records.shared.losses import pointwise_loss, reduced_loss
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
@@ -110,7 +110,8 @@ def kl_div(self, target, reduction, log_target):
     autocast="float32",
 )
 def soft_margin_loss(self, target, reduction):
-    """log(1 + exp(-y · x)) for targets y of 1 and -1. ``reduction``: 0 none, 1 mean, 2 sum."""
+    """log(1 + exp(-y · x)) for targets y of 1 and -1, which get no gradient. ``reduction``: 0 none, 1 mean, 2 sum."""
+    without_slope("soft_margin_loss", target=target)
     return reduced_loss((no_tangent_behind(self, "soft_margin_loss_backward") * -target).exp().log1p(), reduction)
 
 

@@ -226,7 +226,9 @@ def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
         )
         values = values.masked_fill(stays != order, 0)
         return values.new_zeros((*lead, count)).scatter_add(-1, flat, values).reshape(*lead, *output_size)
-    return self.new_zeros((*lead, count)).scatter(-1, flat, values).reshape(*lead, *output_size)
+    out = self.new_zeros((*lead, *output_size))
+    out.view(*lead, count).scatter_(-1, flat, values)
+    return out
 
 
 def _tangents_are_taken() -> bool:

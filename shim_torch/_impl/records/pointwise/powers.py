@@ -46,7 +46,8 @@ def _pow_exponent(g, self, exponent, result):
 
 def _pow_dtype(self, exponent):
     dtype = promote(self, exponent)
-    refuse(dtype, ("b", "pow"))
+    if not isinstance(exponent, bool):
+        refuse(dtype, ("b", "pow"))
     if isinstance(exponent, int) and exponent < 0 and not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return dtype
@@ -69,9 +70,11 @@ def pow_(xp, self, exponent):
     """input ** exponent.
 
     Shapes:  broadcast; either may be a number
-    Dtypes:  promoted, bool refused
+    Dtypes:  promoted; bool only with True or False as the exponent
     Errors:  RuntimeError "Integers to negative integer powers are not allowed." where the exponent is a number
     """
+    if self.dtype.kind == "b":
+        return xp.logical_or(self, xp.logical_not(exponent))
     if self.dtype.kind == "u":
         return self**exponent
     if self.dtype.kind in "iu":

@@ -58,10 +58,12 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
             + interpolation
         )
     out = picks[interpolation]()
-    out = out.movedim(-1, 0)
     if keepdim:
-        out = out.reshape(-1, *[1] * self.dim()) if dim is None or self.dim() == 0 else out.unsqueeze(d + 1)
-    return out[0] if q.dim() == 0 else out
+        for at in range(self.dim()) if dim is None or self.dim() == 0 else (d,):
+            out.unsqueeze_(at)
+    for at in range(out.dim() - 1, 0, -1):  # q's dim comes first; in place, for the result is no view
+        out.transpose_(at, at - 1)
+    return out.squeeze_(0) if q.dim() == 0 else out
 
 
 def _nanquantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Any:

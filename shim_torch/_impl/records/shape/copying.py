@@ -120,7 +120,13 @@ def to_device(self, device, dtype, non_blocking, copy, memory_format):
     function=False,
 )
 def to_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format):
-    """The values in ``dtype`` on ``device``, as far as they are given."""
+    """The values in ``dtype`` on ``device``, in pinned memory where that is asked for; RuntimeError for another layout."""
+    if layout is not None and layout != self.layout or pin_memory:
+        if pin_memory and device is None and not self.is_cuda and self.is_pinned():
+            pin_memory = None
+        return aten._to_copy(
+            self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, non_blocking=non_blocking,
+            memory_format=memory_format)  # fmt: skip
     return _convert(self, device, dtype, non_blocking, copy, memory_format)
 
 

@@ -64,11 +64,18 @@ def _cat_grad(g, tensors_shape, dim):
     return out
 
 
+def _cat_order(tensors):
+    """channels_last where all tensors have it."""
+    images = [t.dim() > 3 and _core.suggest_memory_format(t) != _core.contiguous_format for t in _real(tensors)]
+    return ((0, *range(2, tensors[0].dim()), 1) if images and all(images) else None,)
+
+
 @op(
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
     method=False,
     shape=_cat_shape,
     dtype=_cat_dtype,
+    order=_cat_order,
     out=True,
     native="cat",
     aliases=("concat", "concatenate"),
@@ -107,6 +114,8 @@ def stack(tensors, dim):
                 f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and {list(t.shape)} at entry {i}"
             )
     d = wrap_dim(dim, first.dim() + 1)
+    if d < 2 and first.dim() > 3 and _core.suggest_memory_format(first) != _core.contiguous_format:
+        return torch.cat(tensors, d).view(*first.shape[:d], len(tensors), *first.shape[d:])  # in the images' order
     return torch.cat([t.unsqueeze(d) for t in tensors], d)
 
 

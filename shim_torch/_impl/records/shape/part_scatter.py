@@ -25,7 +25,8 @@ def _laid_out_alike(self: Any) -> Any:
     memory = _core.empty_tensor(
         (self.untyped_storage().nbytes() // self.element_size(),), dtype=self.dtype, device=self.device
     )
-    return memory.as_strided(self.shape, self.stride(), self.storage_offset()).copy_(self)
+    alike = self.new_empty(0).set_(memory.untyped_storage(), self.storage_offset(), self.shape, self.stride())
+    return alike.copy_(self)
 
 
 def _with_part(self: Any, src: Any, take: Any) -> Any:

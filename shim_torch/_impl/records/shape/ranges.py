@@ -201,7 +201,16 @@ def linspace(xp, start, end, steps, dtype, layout, device, pin_memory):
     The ends are numbers or 0-d tensors. Dtype: unless given the default float one, complex if an end is; an integer
     dtype cuts towards 0. RuntimeError for a negative number of steps.
     """
-    return _as(xp, _spaced(xp, start, end, steps), _linspace_dtype(start, end, dtype))
+    found = _linspace_dtype(start, end, dtype)
+    return _as(xp, _spaced(xp, *_ends(start, end, found), steps), found)
+
+
+def _ends(start: Any, end: Any, dtype: Any) -> tuple[Any, Any]:
+    """Both ends, cut towards 0 and wrapped where ``dtype`` is an integer one."""
+    if dtype.is_floating_point or dtype.is_complex:
+        return start, end
+    first, last = (torch.full((), int(v), dtype=dtype).item() for v in (start, end))
+    return first, last
 
 
 def _spaced(xp, start, end, steps):
@@ -236,4 +245,5 @@ def logspace(xp, start, end, steps, base, dtype, layout, device, pin_memory):
 
     The powers are computed in double precision. RuntimeError for a negative number of steps.
     """
-    return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps)), _logspace_dtype(start, end, dtype))
+    found = _logspace_dtype(start, end, dtype)
+    return _as(xp, xp.power(float(base), _spaced(xp, *_ends(start, end, found), steps)), found)

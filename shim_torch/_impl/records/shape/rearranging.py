@@ -9,7 +9,7 @@ import numpy as np
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import same, same_dtype, wrap_dim, wrap_dims
+from shim_torch._impl.table.rules import same, same_dtype, same_order, wrap_dim, wrap_dims
 
 _COPY = {"dtype": same_dtype, "keep": ("self",)}
 
@@ -28,7 +28,7 @@ def _flip_shape(self, dims):
     native="flip",
     shape=_flip_shape,
     out=True,
-    follows=("self",),
+    order=same_order,
     grad={"self": lambda g, dims: g.flip(dims)},
     **_COPY,
     batching="along_dim",
@@ -100,10 +100,12 @@ def _rot90_shape(self, k, dims):
 
 
 def _rot90_order(self, k, dims):
-    order = list(range(len(self.shape)))
+    """That of the input, whose dims may have changed places; unturned, and of expanded ones, C order."""
+    (order,) = same_order(self) if k % 4 else (None,)
     if k % 2:
+        order = order or range(len(self.shape))
         a, b = (wrap_dim(d, len(order)) for d in dims)
-        order[a], order[b] = order[b], order[a]
+        order = [b if d == a else a if d == b else d for d in order]
     return (order,)
 
 

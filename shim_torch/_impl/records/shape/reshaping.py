@@ -117,13 +117,13 @@ def _conjugate_transpose(self):
     if self.dim() != 2:
         batches = " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else ""
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.{batches}")
-    return self.t().conj()
+    return self.transpose(-2, -1).conj()
 
 
 def _reversed_dims(self):
     """``x.T``: deprecated for what is not a matrix."""
     if self.dim() == 2:
-        return self.t()
+        return self.permute(1, 0)
     if not self.dim():
         warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
     else:

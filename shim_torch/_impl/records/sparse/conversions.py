@@ -150,11 +150,3 @@ def sparse_mask(self, mask):
     from shim_torch._impl.sparse import conversions
 
     return conversions.mask(self, mask)
-
-
-@direct("_sparse_mask_projection(Tensor self, Tensor mask, bool accumulate_matches=False) -> Tensor", **_METHOD)
-def mask_projection(self, mask, accumulate_matches):
-    """The coalesced tensor's values at the entries of the sparse ``mask``; zeros where it has none."""
-    from shim_torch._impl.sparse import conversions
-
-    return conversions.mask(self.coalesce(), mask)

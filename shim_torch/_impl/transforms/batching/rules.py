@@ -7,6 +7,7 @@ from typing import Any
 
 from shim_torch._impl.library.registrations import VMAP_RULES
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.operators import named, records
 from shim_torch._impl.tensor.python_functions import result_type
 from shim_torch._impl.transforms.batching import (  # noqa: F401 (they register theirs)
@@ -15,7 +16,7 @@ from shim_torch._impl.transforms.batching import (  # noqa: F401 (they register 
     rules_reductions,
     rules_views,
 )
-from shim_torch._impl.transforms.batching.along_dim import along_dim
+from shim_torch._impl.transforms.batching.along_dim import along_dim, bound
 from shim_torch._impl.transforms.batching.autograd_function import VmapInfo
 from shim_torch._impl.transforms.batching.fallback import loop
 from shim_torch._impl.transforms.batching.registry import RULES, Call, Rule, rule, tensors_in, wrap
@@ -153,6 +154,27 @@ def _copy_in(call: Call, args: Any, kwargs: Any) -> Any:
     if not call.mine(target):
         return _in_place(call, args, kwargs)
     target.value.copy_(call.padded(source, target.dim()))
+    return target
+
+
+@rule("masked_fill.Tensor", "masked_fill_.Tensor")
+def _masked(call: Call, args: Any, kwargs: Any) -> Any:
+    """A number of its own for every item is written by ``where``."""
+    target, mask, value = bound(call.func, args, kwargs).values()
+    in_place = call.func._qualified_op_name.endswith("_")
+    if in_place and not call.mine(target):
+        raise RuntimeError(wider_than_target("aten::masked_fill_"))
+    if not call.mine(value):
+        return (_in_place if in_place else _pointwise)(call, (target, mask, value), {})
+    if value.dim():
+        raise RuntimeError(
+            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
+        )
+    dims = max(target.dim(), mask.dim())
+    found = torch.where(call.padded(mask, dims), call.padded(value, dims).to(target.dtype), call.padded(target, dims))
+    if not in_place:
+        return wrap(call, found)
+    target.value.copy_(found)
     return target
 
 

@@ -63,6 +63,18 @@ def _arg_extreme(call: Call, args: Any, kwargs: Any) -> Any:
     return wrap(call, call.func(args[0].value.reshape(call.size, -1), 1))
 
 
+@rule("aminmax")
+def _both_extremes(call: Call, args: Any, kwargs: Any) -> Any:
+    """Without a dim those of all elements of an item."""
+    given = bound(call.func, args, kwargs)
+    dims = given["self"].dim()
+    if given.get("dim") is not None and dims:
+        return along_dim(call, args, kwargs)
+    found = call.func(given["self"].value.reshape(call.size, -1), dim=1)
+    kept = [1] * dims if given.get("keepdim") else []
+    return tuple(wrap(call, f.reshape(call.size, *kept)) for f in found)
+
+
 @rule("_is_any_true", "_is_all_true")
 def _truth_of_items(call: Call, args: Any, kwargs: Any) -> Any:
     """One answer for each item."""
