@@ -115,7 +115,8 @@ void Replay::replay(Storages storages) {
   const int device = device_.index < 0 ? 0 : device_.index;
   for (const Input& i : inputs_) {
     if (!i.moves) continue;
-    cuda::copy_bytes(i.own->data(), storages[size_t(i.storage)]->data(), i.own->nbytes(), cuda::current_stream(device));
+    cuda::copy_bytes(
+        i.own->data(), storages[size_t(i.storage)]->data(), i.own->nbytes(), device, cuda::current_stream(device));
     ++counts_.copied;
   }
   graph_->launch();
