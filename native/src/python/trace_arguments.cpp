@@ -135,6 +135,7 @@ bool may_vary(const Operator& op, const Argument& a, PyObject* o, bool floating)
 const char* against_tensor(PyObject* o) {
   if (!plain_tensor(o)) return "tensors of other classes";
   const TensorImpl& t = *unwrap(o);
+  if (t.device().is_cuda()) return "tensors on CUDA";  // a change of stream would not run what is deferred
   if (t.device().is_meta()) return "tensors without memory";
   if (!t.storage()->has_memory() && t.numel()) return "tensors without memory";
   return t.storage()->may_hide() ? nullptr : "memory that is shared with others";
@@ -198,6 +199,7 @@ struct Builder {
       if (session.knows(s) && s.trace_slot < of_inputs)
         return why = "results that share memory with an argument", false;
       if (!s.may_hide() || t->requires_grad()) return why = "results in memory that is shared with others", false;
+      if (t->device().is_cuda()) return why = "tensors on CUDA", false;
       if (device && t->device() != *device) return why = "several devices", false;
       TensorSpec spec = TensorSpec::of(*t);
       names.give(spec, *t);

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from processes import DEADLINE
-from test_processes import free_port
+from test_process_groups import free_port
 
 import shim_torch as torch
 from shim_torch import distributed as dist
