@@ -43,6 +43,7 @@ BOUNDS = {
 EXCEPTIONS = {
     "shim_torch/testing/_internal/__init__.py": "PyTorch has it; the tables leave out its test suites",
     "shim_torch/testing/_internal/common_cuda.py": "as above",
+    "shim_torch/testing/_internal/common_device_type.py": "as above",
     "shim_torch/testing/_internal/common_utils.py": "as above",
     "shim_torch/testing/_internal/composite_compliance.py": "as above",
     "shim_torch/testing/_internal/optests.py": "as above",

@@ -74,9 +74,9 @@ def _join_cuda_home(*paths: str) -> str:
 
 def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
     """The folders with the headers that extensions are compiled against: ours under PyTorch's names, pybind11's, and CUDA's."""
-    from shim_torch._impl.extensions import headers
+    from shim_torch._impl.extensions import headers, toolchain
 
-    cuda = [_join_cuda_home("include")] if device_type == "cuda" and CUDA_HOME not in (None, "/usr") else []
+    cuda = toolchain.cuda_include_folders(CUDA_HOME) if device_type == "cuda" and CUDA_HOME is not None else []
     return [*(headers.folders() if torch_include_dirs else ()), *cuda]
 
 
@@ -215,11 +215,11 @@ def load(
     Errors: NotImplementedError for sources with other headers, for SYCL and for none; RuntimeError from a compiler;
     OSError for CUDA sources without a CUDA toolkit.
     """
-    from shim_torch._impl.extensions import build
+    from shim_torch._impl.extensions import jit
 
     if not sources or with_sycl:
         _refuse("load")
-    return build.compile_and_load(
+    return jit.compile_and_load(
         "load", name, sources, build_directory or _get_build_directory(name, verbose), extra_cflags, extra_ldflags,
         extra_include_paths, verbose, is_python_module, is_standalone, extra_cuda_cflags, with_cuda,
     )  # fmt: skip
@@ -233,15 +233,17 @@ def load_inline(
     with_pytorch_error_handling: bool = True, keep_intermediates: bool = True, use_pch: bool = False,
     no_implicit_headers: bool = False,
 ) -> Any:  # fmt: skip
-    """:func:`load` for source text; with PyTorch's implicit header (``no_implicit_headers=False``) it raises NotImplementedError."""
-    from shim_torch._impl.extensions import build
+    """:func:`load` for source text, with PyTorch's implicit headers and bindings of ``functions``; ``use_pch`` precompiles the header."""
+    from shim_torch._impl.extensions import jit
     from shim_torch._impl.extensions.sources import write_sources
 
     if sycl_sources or with_sycl:
         _refuse("load_inline")
     folder = build_directory or _get_build_directory(name, verbose)
     sources = write_sources(folder, cpp_sources, cuda_sources, functions, no_implicit_headers)
-    return build.compile_and_load(
+    if use_pch and not no_implicit_headers:
+        jit.precompiled(extra_cflags)
+    return jit.compile_and_load(
         "load_inline", name, sources, folder, extra_cflags, extra_ldflags, extra_include_paths, verbose, is_python_module,
         False, extra_cuda_cflags, with_cuda,
     )  # fmt: skip
@@ -254,9 +256,9 @@ def _jit_compile(*_: Any, **__: Any) -> None:
 
 def _import_module_from_library(module_name: str, path: str, is_python_module: bool) -> Any:
     """Loads ``path/module_name.so``."""
-    from shim_torch._impl.extensions import build
+    from shim_torch._impl.extensions import jit
 
-    return build.import_library(module_name, os.path.join(path, f"{module_name}{LIB_EXT}"), is_python_module)
+    return jit.import_library(module_name, os.path.join(path, f"{module_name}{LIB_EXT}"), is_python_module)
 
 
 def CppExtension(name: str, sources: Any, *args: Any, **kwargs: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -131,28 +132,34 @@ def library(_: Any) -> None:
     show("twice", lambda: torch.autograd.gradgradcheck(lambda t: ops.square(t, 3.0), x.double().requires_grad_()))
 
 
+def build(folder: Path, run: Any) -> Any:
+    """The extension of one feature."""
+    name = run.__name__
+    target = folder / name
+    target.mkdir(parents=True, exist_ok=True)
+    sources = [str(HERE / f"{name}.cpp")]
+    return cpp_extension.load(
+        f"shim_cxx_{name}",
+        sources,
+        extra_cflags=["-O0"],
+        build_directory=str(target),
+        is_python_module=run is not library,
+    )
+
+
 def main(folder: Path) -> None:
-    """Each extension in turn."""
-    flags = ["-O0"]
-    for run in (bindings, errors, elements, operators, library):
-        name = run.__name__
-        target = folder / name
-        target.mkdir(parents=True, exist_ok=True)
-        sources = [str(HERE / f"{name}.cpp")]
-        module = cpp_extension.load(
-            f"shim_cxx_{name}",
-            sources,
-            extra_cflags=flags,
-            build_directory=str(target),
-            is_python_module=run is not library,
-        )
-        print(f"== {name}")
+    """Each extension in turn; they are compiled two at a time."""
+    features = (bindings, errors, elements, operators, library)
+    with ThreadPoolExecutor(2) as pool:
+        modules = list(pool.map(lambda run: build(folder, run), features))
+    for run, module in zip(features, modules, strict=True):
+        print(f"== {run.__name__}")
         run(module)
     code = "at::Tensor plus(at::Tensor a, at::Tensor b) { return a + b; }"
     target = folder / "inline"
     target.mkdir(exist_ok=True)
     inline = cpp_extension.load_inline(
-        "shim_cxx_inline", code, functions=["plus"], extra_cflags=flags, build_directory=str(target)
+        "shim_cxx_inline", code, functions=["plus"], extra_cflags=["-O0"], build_directory=str(target)
     )
     print("== inline")
     show("plus", lambda: inline.plus(torch.ones(2), torch.ones(2)))

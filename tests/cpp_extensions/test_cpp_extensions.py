@@ -61,3 +61,22 @@ def test_a_missing_header_is_named_before_the_compiler_runs(tmp_path):
     )
     done = run(str(program), cache=tmp_path)
     assert "nothing.cpp includes <torch/nn/module.h>" in done.stderr, done.stderr
+
+
+def test_the_header_is_precompiled_once(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import glob, os, torch\n"
+        "from torch.utils import cpp_extension\n"
+        "for name in ('one', 'two'):\n"
+        f"    folder = os.path.join({str(tmp_path)!r}, name)\n"
+        "    os.mkdir(folder)\n"
+        "    code = f'at::Tensor f(at::Tensor a) {{ return a + {len(folder)}; }}'\n"
+        "    options = {'functions': ['f'], 'extra_cflags': ['-O0'], 'build_directory': folder, 'use_pch': True}\n"
+        "    m = cpp_extension.load_inline(f'precompiled_{name}', code, **options)\n"
+        "    print(int(m.f(torch.zeros(()))) == len(folder))\n"
+        f"made = glob.glob({str(tmp_path)!r} + '/torch_extensions/include*/torch/extension.h.gch/*')\n"
+        "print(len(made), os.path.getsize(made[0]) > 1e6)\n"
+    )
+    done = run(str(program), cache=tmp_path)
+    assert done.stdout.split() == ["True", "True", "1", "True"], done.stdout + done.stderr

@@ -164,6 +164,10 @@ PyObject* object_of(const ShimCell& c, const ArgType* wanted) {
     case SHIM_MEMORY_FORMAT: return memory_format_object(MemoryFormat(c.i));
     case SHIM_OBJECT: return Py_NewRef(static_cast<PyObject*>(const_cast<void*>(c.p)));
     case SHIM_DICT: return dict_of(c);
+    case SHIM_STREAM: {
+      OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.extensions.cxx_function"));
+      return PyObject_CallMethod(module, "stream", "Li", static_cast<long long>(c.i), int(int32_t(c.n)));
+    }
     default: return sequence_of(c);
   }
 }

@@ -68,3 +68,11 @@ def _major(path: str) -> int:
     """12 or 13 for a soname with only a major version, else 0."""
     last = path.rpartition(".so.")[2]
     return int(last) if last in ("12", "13") else 0
+
+
+def header_folders() -> list[str]:
+    """The folders of headers in NVIDIA's wheels on ``sys.path``: nvidia/cu13/include, or one a library."""
+    import sys
+
+    roots = [Path(entry or ".") / "nvidia" for entry in sys.path]
+    return [f for root in roots for f in sorted(glob(f"{root}/cu13/include") or glob(f"{root}/*/include"))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -34,3 +35,50 @@ def define(qualified: str, overload: str) -> bool:
     namespace, _, name = qualified.partition("::")
     packet = getattr(getattr(shim_torch.ops, namespace), name, None)
     return getattr(packet, overload or "default", None) is not None
+
+
+_SETTINGS: dict[str, Callable[[Any], Any]] = {
+    "deterministic_algorithms": lambda torch: torch.are_deterministic_algorithms_enabled(),
+    "cudnn_deterministic": lambda torch: torch.backends.cudnn.deterministic,
+    "cudnn_benchmark": lambda torch: torch.backends.cudnn.benchmark,
+    "allow_tf32": lambda torch: torch.backends.cuda.matmul.allow_tf32,
+    "cuda_device_count": lambda torch: torch.cuda.device_count(),
+}
+
+
+def setting(name: str) -> int:
+    """What the process is set to. Errors: KeyError for a name that there is none of."""
+    import shim_torch
+
+    return int(_SETTINGS[name](shim_torch))
+
+
+def stream(handle: int, device: int) -> Any:
+    """The torch.cuda.Stream of a cudaStream_t."""
+    from shim_torch._impl.cuda.streams import Stream
+
+    return Stream(stream_ptr=handle, device_index=device)
+
+
+def philox(generator: Any, numbers: int) -> tuple[int, int]:
+    """Reserves ``numbers`` of a CUDA generator's stream for each thread: (seed, offset in 32-bit numbers)."""
+    seed, block = generator._take(numbers)
+    return seed, 4 * block
+
+
+def generator_device(generator: Any, _: int) -> tuple[int, int]:
+    """(type's number, index) of its device; -1 without an index."""
+    device = generator.device
+    return {"cpu": 0, "cuda": 1}[device.type], -1 if device.index is None else device.index
+
+
+def generator_seed(generator: Any, _: int) -> tuple[int, int]:
+    """(its seed, 0)."""
+    return generator.initial_seed(), 0
+
+
+def default_generator(device: Any) -> Any:
+    """The generator that a device's operators draw from."""
+    from shim_torch._impl.tensor import generator
+
+    return generator.default_for(device)

@@ -11,7 +11,25 @@ from typing import Any
 
 from shim_torch._impl.extensions import headers as our_headers
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]((?:torch|ATen|c10|caffe2)/[^>"]+)[>"]', re.M)
+_DIRECTIVE = re.compile(
+    r'^[ \t]*#[ \t]*(?:(?P<opens>if)|(?P<closes>endif)|include[ \t]*[<"](?P<header>(?:torch|ATen|c10|caffe2)/[^>"]+)[>"])',
+    re.M,
+)
+ADVICE = (
+    "a header of PyTorch's that shim-torch does not have. Sources compile with those that docs/cpp_extensions.md lists, with the "
+    "headers of the stable ABI where an include folder has them, and without PyTorch; kernels can be written in Triton, or with "
+    "cupy.RawKernel."
+)
+
+
+def _included(text: str) -> list[str]:
+    """The headers of PyTorch's that a text includes whatever is defined; the compiler decides about those between #if and #endif."""
+    found, depth = [], 0
+    for match in _DIRECTIVE.finditer(text):
+        depth += (match["opens"] is not None) - (match["closes"] is not None)
+        if match["header"] and depth == 0:
+            found.append(match["header"])
+    return found
 
 
 def paths_of(value: Any) -> list[str]:
@@ -20,7 +38,7 @@ def paths_of(value: Any) -> list[str]:
 
 
 def check_headers(what: str, sources: Any, folders: Any, texts: Any = None) -> None:
-    """NotImplementedError that names the header of PyTorch's that a source includes and no folder has."""
+    """NotImplementedError that names the header of PyTorch's that a source includes, whatever is defined, and no folder has."""
     for source in paths_of(sources):
         if texts is not None and source in texts:
             text = texts[source]
@@ -29,13 +47,10 @@ def check_headers(what: str, sources: Any, folders: Any, texts: Any = None) -> N
                 text = file.read()
         if not any(os.path.exists(os.path.join(f, "pybind11/pybind11.h")) for f in paths_of(folders)):
             check_pybind(what, source, text)
-        for header in _INCLUDE.findall(text):
+        for header in _included(text):
             if not any(os.path.exists(os.path.join(f, header)) for f in [*paths_of(folders), os.path.dirname(source)]):
                 raise NotImplementedError(
-                    f"torch.utils.cpp_extension.{what}: {os.path.basename(source)} includes <{header}>, a header of PyTorch's that "
-                    "shim-torch does not have. Sources compile with those that docs/cpp_extensions.md lists, with the headers "
-                    "of the stable ABI where an include folder has them, and without PyTorch; kernels can be written in "
-                    "Triton, or with cupy.RawKernel."
+                    f"torch.utils.cpp_extension.{what}: {os.path.basename(source)} includes <{header}>, {ADVICE}"
                 )
 
 

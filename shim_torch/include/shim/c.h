@@ -26,7 +26,8 @@ enum ShimTag : uint32_t {
   SHIM_LAYOUT,
   SHIM_MEMORY_FORMAT,
   SHIM_OBJECT,  // p: a Python object (generators)
-  SHIM_DICT     // p: 2 n cells, key and value in turn
+  SHIM_DICT,    // p: 2 n cells, key and value in turn
+  SHIM_STREAM   // i: the cudaStream_t; n: the device's index
 };
 typedef struct ShimCell {
   uint32_t tag, n;
@@ -103,6 +104,14 @@ SHIM_CXX_API int shim_cxx_parallel_for(
     int64_t begin, int64_t end, int64_t grain, void (*f)(int64_t, int64_t, void*), void* context);
 SHIM_CXX_API void* shim_cxx_unlock(void);  // releases the GIL, if this thread holds it
 SHIM_CXX_API void shim_cxx_lock(void*);    // what shim_cxx_unlock() gave
+
+// Settings of the process, by name: those of at::Context, and cuda_device_count. -1: there is none of that name.
+SHIM_CXX_API int64_t shim_cxx_setting(const char* name);
+SHIM_CXX_API int shim_cxx_record_stream(ShimTensor*, const ShimCell* stream);
+// Generators: reserves `value` numbers a thread, and the seed and the offset of the first; the device's type and index; the seed.
+enum ShimGenerator : int { SHIM_PHILOX, SHIM_GENERATOR_DEVICE, SHIM_GENERATOR_SEED };
+SHIM_CXX_API int shim_cxx_generator(const ShimCell* generator, int what, uint64_t value, uint64_t answer[2]);
+SHIM_CXX_API int shim_cxx_default_generator(int32_t device_type, int32_t index, ShimCell* result);
 
 // Python objects; the caller holds the GIL. A tag says what is wanted; 1: it is none.
 SHIM_CXX_API int shim_cxx_from_python(uint32_t tag, void* object, ShimCell* result);

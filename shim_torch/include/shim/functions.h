@@ -15,9 +15,10 @@ inline Tensor Tensor::operator-() const { return neg(); }
 #define SHIM_IN_PLACE(symbol, method)                                                  \
   inline Tensor& Tensor::operator symbol(const Tensor & o) const { return method(o); } \
   inline Tensor& Tensor::operator symbol(const Scalar & o) const { return method(o); }
-SHIM_IN_PLACE(+=, add_)
-SHIM_IN_PLACE(-=, sub_)
-SHIM_IN_PLACE(*=, mul_) SHIM_IN_PLACE(/=, div_) inline Tensor Tensor::toType(ScalarType t) const {
+// clang-format off: one operator a place
+SHIM_IN_PLACE(+=, add_) SHIM_IN_PLACE(-=, sub_) SHIM_IN_PLACE(*=, mul_) SHIM_IN_PLACE(/=, div_)
+    // clang-format on
+    inline Tensor Tensor::toType(ScalarType t) const {
   return to(t, false, false, std::nullopt);
 }
 inline Tensor Tensor::to(caffe2::TypeMeta t, bool non_blocking, bool copy) const {
@@ -29,14 +30,12 @@ inline Tensor Tensor::cuda() const { return to(TensorOptions(kCUDA), false, fals
 #define SHIM_BINARY(symbol, function)                                                       \
   inline Tensor operator symbol(const Tensor& a, const Tensor& b) { return a.function(b); } \
   inline Tensor operator symbol(const Tensor& a, const Scalar& b) { return a.function(b); }
-SHIM_BINARY(+, add)
-SHIM_BINARY(-, sub)
-SHIM_BINARY(*, mul)
-SHIM_BINARY(/, div)
-SHIM_BINARY(%, remainder)
-SHIM_BINARY(==, eq)
-SHIM_BINARY(!=, ne) SHIM_BINARY(<, lt) SHIM_BINARY(<=, le) SHIM_BINARY(>, gt) SHIM_BINARY(>=, ge)
-    SHIM_BINARY(&, bitwise_and) SHIM_BINARY(|, bitwise_or) SHIM_BINARY(^, bitwise_xor) inline Tensor
+// clang-format off: one operator a place
+SHIM_BINARY(+, add) SHIM_BINARY(-, sub) SHIM_BINARY(*, mul) SHIM_BINARY(/, div) SHIM_BINARY(%, remainder)
+SHIM_BINARY(==, eq) SHIM_BINARY(!=, ne) SHIM_BINARY(<, lt) SHIM_BINARY(<=, le) SHIM_BINARY(>, gt) SHIM_BINARY(>=, ge)
+SHIM_BINARY(&, bitwise_and) SHIM_BINARY(|, bitwise_or) SHIM_BINARY(^, bitwise_xor)
+    // clang-format on
+    inline Tensor
     operator+(const Scalar& a, const Tensor& b) {
   return b.add(a);
 }
@@ -145,7 +144,6 @@ inline Tensor& Tensor::index_put_(std::initializer_list<indexing::TensorIndex> i
 // --- tensors over somebody's memory (the stable ABI's function), and of values ---------------------------------------
 extern "C" int32_t torch_from_blob(void*, int64_t, const int64_t*, const int64_t*, int64_t, int32_t, int32_t, int32_t,
     ShimTensor**, int32_t, const uint8_t*, int64_t, void (*)(void*, void*), void*);
-extern "C" const char* torch_exception_get_what_without_backtrace();
 
 namespace at {
 template <class F, std::enable_if_t<std::is_invocable_v<F, void*> || std::is_same_v<F, std::nullptr_t>, int> = 0>
@@ -161,9 +159,8 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, F deleter, 
   }
   ShimTensor* made = nullptr;
   const Device d = options.device();
-  if (torch_from_blob(data, int64_t(sizes.size()), sizes.data(), strides.data(), 0,
-          int32_t(options.dtype().toScalarType()), int32_t(d.type()), d.index(), &made, 0, nullptr, 0, drop, kept))
-    throw c10::Error(SHIM_RUNTIME, torch_exception_get_what_without_backtrace());
+  shim::check_stable(torch_from_blob(data, int64_t(sizes.size()), sizes.data(), strides.data(), 0,
+      int32_t(options.dtype().toScalarType()), int32_t(d.type()), d.index(), &made, 0, nullptr, 0, drop, kept));
   Tensor t = Tensor::shim_adopt(made);
   if (options.requires_grad()) t.set_requires_grad(true);
   return t;

@@ -23,19 +23,12 @@ struct InferenceMode {
   static bool is_enabled() { return shim_cxx_inference_mode(-1) != 0; }
   int was;
 };
-struct DeviceGuard {
-  explicit DeviceGuard(Device) {}
-};
-struct OptionalDeviceGuard {
-  template <class T> explicit OptionalDeviceGuard(T) {}
-  OptionalDeviceGuard() = default;
-};
-inline std::optional<Device> device_of(const at::Tensor& t) {
-  return t.defined() ? std::optional<Device>(t.device()) : std::nullopt;
-}
 }  // namespace c10
 
 namespace at {
+inline std::optional<Device> device_of(const at::Tensor& t) {
+  return t.defined() ? std::optional<Device>(t.device()) : std::nullopt;
+}
 using AutoDispatchBelowADInplaceOrView = NoGradGuard;
 using AutoDispatchBelowAutograd = NoGradGuard;
 using AutoNonVariableTypeMode = AutoGradMode;
@@ -98,6 +91,20 @@ template <class T, bool cuda> struct AccumulateType {
 };
 template <class T, bool cuda> using acc_type = typename AccumulateType<T, cuda>::type;
 
+class Context {  // what the process is set to
+ public:
+  bool deterministicAlgorithms() const { return shim_cxx_setting("deterministic_algorithms") > 0; }
+  bool deterministicCuDNN() const { return shim_cxx_setting("cudnn_deterministic") > 0; }
+  bool benchmarkCuDNN() const { return shim_cxx_setting("cudnn_benchmark") > 0; }
+  bool allowTF32CuBLAS() const { return shim_cxx_setting("allow_tf32") > 0; }
+  static bool hasCUDA() { return shim_cxx_setting("cuda_device_count") > 0; }
+};
+inline Context& globalContext() {
+  static Context c;
+  return c;
+}
+inline bool hasCUDA() { return Context::hasCUDA(); }
+
 inline ScalarType scalar_type(ScalarType t) { return t; }
 inline ScalarType scalar_type(caffe2::TypeMeta t) { return t.toScalarType(); }
 inline ScalarType scalar_type(const DeprecatedTypeProperties& t) { return t.scalarType(); }
@@ -105,3 +112,9 @@ inline ScalarType scalar_type(const DeprecatedTypeProperties& t) { return t.scal
 namespace detail {
 using at::scalar_type;
 }
+namespace torch {
+namespace cuda {
+inline size_t device_count() { return size_t(shim_cxx_setting("cuda_device_count")); }
+inline bool is_available() { return device_count() > 0; }
+}  // namespace cuda
+}  // namespace torch

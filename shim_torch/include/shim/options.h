@@ -1,6 +1,6 @@
 #pragma once
 // TensorOptions: what a factory is told of dtype, layout, device and pinned memory.
-#include <shim/types.h>
+#include <shim/generator.h>
 
 namespace shim {
 

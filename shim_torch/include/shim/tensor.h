@@ -1,7 +1,7 @@
 #pragma once
 // at::Tensor: one counted pointer. Its operators' methods are generated (shim/methods.inc).
 #include <shim/accessor.h>
-#include <shim/options.h>
+#include <shim/stream.h>
 
 namespace at {
 class Tensor;
@@ -183,6 +183,10 @@ class Tensor {
   Tensor to(caffe2::TypeMeta t, bool non_blocking = false, bool copy = false) const;
   Tensor cpu() const;
   Tensor cuda() const;
+  void record_stream(Stream s) const {
+    const ShimCell c = shim::cell(s);
+    shim::check(shim_cxx_record_stream(p_, &c));
+  }
 
   bool requires_grad() const { return fact(SHIM_REQUIRES_GRAD) != 0; }
   bool is_leaf() const { return fact(SHIM_IS_LEAF) != 0; }

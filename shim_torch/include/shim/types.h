@@ -1,23 +1,20 @@
 #pragma once
 // Element types, devices, layouts, numbers and TensorOptions. The numbers are PyTorch's.
-#include <shim/half.h>
+#include <shim/complex.h>
 
 namespace c10 {
 
-#define SHIM_TYPES(_)                                                                                         \
-  _(uint8_t, Byte, 0)                                                                                         \
-  _(int8_t, Char, 1)                                                                                          \
-  _(int16_t, Short, 2)                                                                                        \
-  _(int, Int, 3)                                                                                              \
-  _(int64_t, Long, 4)                                                                                         \
-  _(Half, Half, 5)                                                                                            \
-  _(float, Float, 6) _(double, Double, 7) _(complex<Half>, ComplexHalf, 8) _(complex<float>, ComplexFloat, 9) \
-      _(complex<double>, ComplexDouble, 10) _(bool, Bool, 11) _(BFloat16, BFloat16, 15)
+// clang-format off: one type a place
+#define SHIM_TYPES(_)                                                                                                    \
+  _(uint8_t, Byte, 0) _(int8_t, Char, 1) _(int16_t, Short, 2) _(int, Int, 3) _(int64_t, Long, 4) _(Half, Half, 5)        \
+  _(float, Float, 6) _(double, Double, 7) _(complex<Half>, ComplexHalf, 8) _(complex<float>, ComplexFloat, 9)            \
+  _(complex<double>, ComplexDouble, 10) _(bool, Bool, 11) _(BFloat16, BFloat16, 15)
 #define SHIM_WIDE_TYPES(_) _(uint16_t, UInt16, 27) _(uint32_t, UInt32, 28) _(uint64_t, UInt64, 29)
 #define SHIM_NARROW_FLOATS(_) \
   _(Float8_e5m2, 23)          \
   _(Float8_e4m3fn, 24)        \
   _(Float8_e5m2fnuz, 25) _(Float8_e4m3fnuz, 26) _(QInt8, 12) _(QUInt8, 13) _(QInt32, 14) _(Float8_e8m0fnu, 44)
+// clang-format on
 
 enum class ScalarType : int8_t {
 #define SHIM_ROW(type, name, number) name = number,
@@ -215,15 +212,16 @@ class Scalar {
   Scalar(float v) : Scalar(double(v)) {}
   Scalar(Half v) : Scalar(double(float(v))) {}
   Scalar(BFloat16 v) : Scalar(double(float(v))) {}
-  template <class T> Scalar(std::complex<T> v) : Scalar(double(v.real()), SHIM_COMPLEX) { cell_.im = double(v.imag()); }
+  template <class T> Scalar(complex<T> v) : Scalar(double(v.real_), SHIM_COMPLEX) { cell_.im = double(v.imag_); }
+  template <class T> Scalar(std::complex<T> v) : Scalar(complex<T>(v)) {}
   explicit Scalar(const ShimCell& cell) : cell_(cell) {}
   bool isIntegral(bool with_bool) const { return cell_.tag == SHIM_INT || (with_bool && isBoolean()); }
   bool isFloatingPoint() const { return cell_.tag == SHIM_DOUBLE; }
   bool isComplex() const { return cell_.tag == SHIM_COMPLEX; }
   bool isBoolean() const { return cell_.tag == SHIM_BOOL; }
   template <class T> T to() const {
-    if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
-      return T(real(), isComplex() ? cell_.im : 0);
+    if constexpr (std::is_constructible_v<std::complex<double>, T> && !std::is_convertible_v<T, double>)  // complex
+      return T(typename T::value_type(real()), typename T::value_type(isComplex() ? cell_.im : 0));
     else if constexpr (std::is_same_v<T, bool>)
       return real() != 0;
     else {
@@ -264,22 +262,6 @@ inline std::ostream& operator<<(std::ostream& out, const Scalar& s) {
          : s.isBoolean()     ? out << (s.toBool() ? "true" : "false")
                              : out << s.toLong();
 }
-
-// Generators stay Python's objects.
-class Generator {
- public:
-  Generator() = default;
-  explicit Generator(ShimCell owned)
-      : held_(new ShimCell(owned), [](ShimCell* c) {
-          shim_cxx_release(c, 1);
-          delete c;
-        }) {}
-  bool defined() const { return bool(held_); }
-  ShimCell cell() const { return held_ ? *held_ : ShimCell{}; }
-
- private:
-  std::shared_ptr<ShimCell> held_;
-};
 
 }  // namespace c10
 

@@ -62,6 +62,47 @@ def test_a_python_module_from_files(tmp_path):
     assert module.__file__ == str(tmp_path / "built_module.so") and torch.ops.built_module.times(4) == 8
 
 
+def test_built_again_when_a_header_changes(tmp_path):
+    header, source = tmp_path / "factor.h", tmp_path / "source.cpp"
+    source.write_text('#include "factor.h"\nextern "C" int shim_factor() { return FACTOR; }\n')
+    for number in (3, 3, 4):
+        header.write_text(f"#define FACTOR {number}\n")
+        before = (tmp_path / "headed.so").stat().st_mtime_ns if (tmp_path / "headed.so").exists() else None
+        options = {"build_directory": str(tmp_path), "is_python_module": False}
+        path = Path(cpp_extension.load("headed", [str(source)], **options))
+        assert (path.stat().st_mtime_ns == before) == (number == 3 and before is not None)
+    assert any(b"factor.h" in line for line in (tmp_path / "headed.built").read_bytes().splitlines())
+
+
+def test_headers_of_other_systems(tmp_path):
+    source = tmp_path / "a.cpp"
+    source.write_text("#ifdef USE_ROCM\n#include <c10/hip/HIPStream.h>\n#endif\nint x;\n")
+    options = {"build_directory": str(tmp_path), "is_python_module": False}
+    assert cpp_extension.load("conditional", str(source), **options) == str(tmp_path / "conditional.so")
+    with pytest.raises(RuntimeError, match=r"(?s)No such file.*<c10/hip/HIPStream.h> is a header of PyTorch's that"):
+        cpp_extension.load("conditional", str(source), extra_cflags=["-DUSE_ROCM"], **options)
+
+
+@pytest.mark.parametrize("ninja", [True, False])
+def test_several_sources(tmp_path, monkeypatch, ninja):
+    if ninja and shutil.which("ninja") is None:
+        pytest.skip("needs ninja")
+    if not ninja:
+        monkeypatch.setattr(shutil, "which", lambda name, which=shutil.which: None if name == "ninja" else which(name))
+    (tmp_path / "with space").mkdir()
+    for name in ("one", "two", "three"):
+        (tmp_path / "with space" / f"{name}.cpp").write_text(f'extern "C" int shim_{name}() {{ return 1; }}\n')
+    sources = [str(tmp_path / "with space" / f"{name}.cpp") for name in ("one", "two", "three")]
+    options = {"build_directory": str(tmp_path / "with space"), "is_python_module": False}
+    monkeypatch.setenv("MAX_JOBS", "2")
+    path = cpp_extension.load("several", sources, **options)
+    code = Path(path).read_bytes()
+    assert all(name in code for name in (b"shim_one", b"shim_two", b"shim_three"))
+    Path(sources[1]).write_text("nonsense")
+    with pytest.raises(RuntimeError, match="(?s)Error building extension 'several'.*nonsense"):
+        cpp_extension.load("several", sources, **options)
+
+
 def test_errors(tmp_path):
     with pytest.raises(ValueError, match="Expected 'functions' to be a list or dict"):
         cpp_extension.load_inline("x", "int f();", functions=3, build_directory=str(tmp_path))
@@ -70,7 +111,7 @@ def test_errors(tmp_path):
     with pytest.raises(NotImplementedError, match=r"a.cpp includes <torch/nn/module.h>"):
         cpp_extension.load("x", str(source), build_directory=str(tmp_path))
     source.write_text("nonsense")
-    with pytest.raises(RuntimeError, match="Error building extension 'x'.*nonsense"):
+    with pytest.raises(RuntimeError, match="(?s)Error building extension 'x'.*nonsense"):
         cpp_extension.load("x", str(source), build_directory=str(tmp_path))
     with pytest.raises(NotImplementedError, match=r"CppExtension is not supported.*for a.sycl"):
         cpp_extension.CppExtension("x", ["a.sycl"])
