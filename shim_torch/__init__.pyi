@@ -1143,7 +1143,6 @@ class Tensor(_TensorBase):
     _philox_uniform_: Any
     _post_accumulate_grad_hooks: Any
     _rev_view_func_unsafe: Any
-    _sparse_mask_projection: Any
     _typed_storage: Any
     _version: _b.int
     _view_func: Any

@@ -33,7 +33,11 @@ x = torch.tensor([[3.0, 1.0, 2.0], [0.5, -1.0, 4.0]])
             "aten::linalg_eigh",
             "vectors of upper triangles, whose signs PyTorch chooses",
         ),
-        (lambda: torch.rand(2, layout=torch.strided), "aten::rand", "a layout"),
+        (
+            lambda: torch.tril_indices(2, 2, layout=torch.strided),
+            "aten::tril_indices",
+            "a dtype, a layout or pinned memory",
+        ),
         (
             lambda: torch.nn.functional.pad(x.to(torch.complex128), (1, 1), "reflect"),
             "aten::pad",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,7 @@ def _parts(name: str, *calls: str) -> Callable[[Body], Body]:
 
 def overload(qualified: str, name: str) -> Any:
     """The object ``torch.ops.aten.add.Tensor`` of an operator."""
-    from shim_torch._ops import ops
+    ops = sys.modules["shim_torch._ops"].ops  # an import statement asks the module for a __path__ each time
 
     namespace, _, operator = qualified.partition("::")
     return getattr(getattr(getattr(ops, namespace), operator), name or "default")

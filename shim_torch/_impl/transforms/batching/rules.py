@@ -13,6 +13,7 @@ from shim_torch._impl.tensor.python_functions import result_type
 from shim_torch._impl.transforms.batching import (  # noqa: F401 (they register theirs)
     rules_indexing,
     rules_linear,
+    rules_losses,
     rules_reductions,
     rules_views,
 )

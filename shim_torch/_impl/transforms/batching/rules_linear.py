@@ -111,6 +111,27 @@ for _names, _items in {
         RULES[_name] = _joined(_items)
 
 
+def _joined_backward(items: int, tensors: int) -> Any:
+    """Gradients of operators over images: the first ``tensors`` arguments have an item's own batch, or none."""
+
+    def function(call: Call, args: Any, kwargs: Any) -> Any:
+        dims = args[0].dim()
+        if dims not in (items, items + 1) or any(map(call.mine, (*args[tensors:], *kwargs.values()))):
+            return loop(call, args, kwargs)
+        given = [call.whole(x) for x in args[:tensors]]
+        if dims == items:
+            return wrap(call, call.func(*given, *args[tensors:], **kwargs))
+        found = call.func(*[x.flatten(0, 1) for x in given], *args[tensors:], **kwargs)
+        return wrap(call, found.unflatten(0, (call.size, -1)))
+
+    return function
+
+
+for _n in (2, 3):
+    for _name, _tensors in {f"avg_pool{_n}d": 2, f"_adaptive_avg_pool{_n}d": 2}.items():
+        RULES[f"{_name}_backward"] = _joined_backward(_n + 1, _tensors)
+
+
 @rule("convolution")
 def _convolution(call: Call, args: Any, kwargs: Any) -> Any:
     x, weight, bias, *rest = args
