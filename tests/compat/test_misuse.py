@@ -142,7 +142,7 @@ def test_status_has_the_documented_keys():
     assert all(f"``{key}``" in text for key in status)
     assert set(status) == {
         "enabled", "scope", "blocked", "hidden", "already_imported", "modules", "missing", "unsupported",
-        "native_importers", "bypassed", "slow", "declined", "failed_kernels", "native",
+        "native_importers", "bypassed", "slow", "declined", "failed_kernels", "native", "compile",
     }  # fmt: skip
     status["modules"]["torch"] = -1
     assert torch_proxy_status()["modules"].get("torch") != -1

@@ -13,7 +13,7 @@ sys.path.append(str(Path(__file__).parents[1] / "shim_torch" / "distributed"))
 import processes
 from device_programs import OPS, REDUCED
 from programs import plain, torch, values
-from test_processes import close, expected
+from test_process_groups import close, expected
 
 
 @pytest.fixture(scope="session")

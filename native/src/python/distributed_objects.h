@@ -14,7 +14,7 @@ template <class F> auto between(F&& f) -> decltype(f()) {
   return guarded([&]() -> decltype(f()) {
     try {
       return f();
-    } catch (const Failure& failure) {
+    } catch (const distributed::Failure& failure) {
       PyObject* kind = failures[size_t(failure.kind())];
       PyErr_SetString(kind ? kind : PyExc_RuntimeError, failure.what());
       throw PythonError();

@@ -39,7 +39,7 @@ int cuModuleLoadData(void** module, const void* image) {
 }
 int cuModuleUnload(void*) { return 0; }
 int cuModuleGetFunction(void** f, void* module, const char* name) {
-  if (!cubins.count(module)) return own_cuModuleGetFunction(f, module, name);
+  if (!cubins.count(module)) return own_cuModuleGetFunction(f, static_cast<Module*>(module), name);
   triton_functions.insert(*f = std::malloc(1));
   return 0;
 }
@@ -62,7 +62,7 @@ int cuFuncSetAttribute(void*, int, int) { return 0; }
 int cuFuncSetCacheConfig(void*, int) { return 0; }
 int cuPointerGetAttribute(void* data, int, unsigned long long p) {
   auto after = sizes.upper_bound(p);
-  if (after == sizes.begin() || p >= std::prev(after)->first + std::prev(after)->second)
+  if (after == sizes.begin() || p >= std::prev(after)->first + std::prev(after)->second.size)
     return 1;  // memory of the host
   *static_cast<unsigned long long*>(data) = p;
   return 0;
