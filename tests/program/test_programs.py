@@ -178,6 +178,57 @@ def test_overlapping_reads_and_writes_stay_apart():
     assert len(r.lines) == 3  # x is written after x.t() was read, and read again after that
 
 
+def test_what_is_copied_is_read_before_it_is_written():
+    x, y, z = torch.randn(3), torch.randn(3), torch.randn(3)
+    r = Recording(x, y, z)
+    r.step("fill_.Scalar", z, 1.0)
+    kept = r.step("clone", x)
+    r.step("copy_", x, y)
+    r.step("copy_", z, kept)  # written after x, of what x was
+    r.step("copy_", y, kept)
+    check(r.returns(kept))
+    assert len(r.lines) == 1
+
+
+@pytest.mark.devices("cpu")
+def test_functions_of_one_dtype_stay_operators(device):
+    x = torch.linspace(-0.9, 0.9, 7, dtype=torch.float64)
+    r = Recording(x)
+    r.returns(r.step("erfinv", x))
+    torch.testing.assert_close(r.run(), r.run_steps(), rtol=0, atol=0)
+    assert r.lines == ["t1[7] = torch.ops.aten.erfinv.default(x0[7])"]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_copies(seed):
+    """Programs that mostly move values among tensors and parts of them."""
+    chance = random.Random(seed)
+    torch.manual_seed(seed)
+    inputs = [torch.randn(shape) for shape in chance.choices([(2, 3), (2, 3), (3,), ()], k=3)]
+    r, known = Recording(*inputs), list(inputs)
+    for _ in range(chance.randint(4, 30)):
+        x, y = chance.choice(known), chance.choice(known)
+        steps = [
+            ("copy_", x, y),
+            ("copy_", x, y),
+            ("clone", x),
+            ("mul.Tensor", x, 2),
+            ("zero_", x),
+            ("add_.Tensor", x, y),
+        ]
+        if x.dim():
+            steps += [("select.int", x, 0, chance.randrange(x.size(0)))] * 2
+        try:
+            known.append(r.step(*chance.choice(steps)))
+        except RuntimeError:
+            continue  # a shape or memory that the operator refuses
+    r.returns(*chance.sample(known, min(4, len(known))))
+    inputs = fresh(r.inputs)
+    copies = [t.clone() for t in inputs]
+    for a, b in zip([*r.run_steps(inputs), *inputs], [*r.run(copies), *copies], strict=True):
+        assert torch.equal(a.cpu(), b.cpu())
+
+
 UNARY = ["relu", "sigmoid", "tanh", "neg", "abs", "exp", "sin", "silu", "gelu", "sqrt", "floor", "logical_not", "isnan"]
 BINARY = ["add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "maximum", "gt.Tensor", "pow.Tensor_Tensor", "atan2"]
 

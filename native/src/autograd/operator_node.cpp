@@ -20,7 +20,8 @@ const char* kFreed =
 bool operators_are_traced = false;
 
 bool nobody_looks_on() {
-  return !operators_are_traced && !GradMode::enabled() && !forward_gradients() && !(onlookers && onlookers() != Onlookers::none);
+  return !operators_are_traced && !GradMode::enabled() && !forward_gradients() &&
+         !(onlookers && onlookers() != Onlookers::none);
 }
 
 void OperatorNode::check_kept() const { CHECK(Kind::Runtime, !released_, kFreed); }

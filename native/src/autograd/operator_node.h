@@ -20,7 +20,7 @@ struct SavedValue {                  // one value that a formula names
 enum class Onlookers : uint8_t { none, functions, operators };  // modes of __torch_function__, of __torch_dispatch__
 inline Onlookers (*onlookers)() = nullptr;
 extern bool operators_are_traced;  // each is to be seen (trace/)
-bool nobody_looks_on();  // nor is a gradient of gradients wanted: kernels may be called without operators
+bool nobody_looks_on();            // nor is a gradient of gradients wanted: kernels may be called without operators
 
 class OperatorNode : public Node {
  public:

@@ -191,6 +191,7 @@ bool Expression::formula(const Step& step, Name name, Arguments operands) {
   if (t == DType::undefined || !is_floating(t) || !ordinary(t)) return false;
   const DType in = compute_dtype(t);
   Node n{f->name, in == DType::f64 ? f->f64 : f->f32, in, in, DType::undefined, uint8_t(operands.size()), {}};
+  if (!n.cpu) return false;  // a table of one dtype only
   for (size_t k = 0; k < operands.size(); ++k) n.args[k] = operand(*operands[k], in, DType::undefined);
   finish(step, put(n), t);
   return true;

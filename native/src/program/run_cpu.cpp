@@ -12,6 +12,18 @@ constexpr int64_t kCacheBytes = 24 << 10;  // of all buffers of a block
 
 }  // namespace
 
+namespace {
+
+// Whether a store takes the load as it is while another one writes to where it comes from: it is copied before they do.
+bool stored_and_written(const Group& g, size_t load) {
+  const Source value{Source::load, uint16_t(load)};
+  const auto takes = [&](const Store& s) { return s.value == value; };
+  const auto writes = [&](const Store& s) { return s.ref.storage == g.loads[load].ref.storage; };
+  return std::ranges::any_of(g.stores, takes) && std::ranges::any_of(g.stores, writes);
+}
+
+}  // namespace
+
 CpuGroup::CpuGroup(const Group& g) {
   const GroupNest nest(g);
   sizes_ = nest.sizes;
@@ -21,8 +33,10 @@ CpuGroup::CpuGroup(const Group& g) {
   };
   for (size_t k = 0; k < g.stores.size(); ++k)
     stores_.push_back(move(nest.stores[k], g.stores[k].ref, g.stores[k].from, g.stores[k].ref.dtype));
-  for (size_t k = 0; k < g.loads.size(); ++k)
+  for (size_t k = 0; k < g.loads.size(); ++k) {
     loads_.push_back(move(nest.loads[k], g.loads[k].ref, g.loads[k].ref.dtype, g.loads[k].as));
+    if (stored_and_written(g, k)) loads_.back().as_it_is = false;
+  }
   place_nodes(g);
 }
 
