@@ -95,7 +95,7 @@ class DeviceFuture(Future[Any]):
         from shim_torch._impl.cuda import streams
 
         device = self._tensors[0].device.index
-        _core.cuda_stream_wait_event(streams.raw_stream(device), self._event)
+        _core.cuda_stream_wait_event(device, streams.raw_stream(device), self._event)
 
     def then(self, callback: Any) -> Future[Any]:
         """A future of what ``callback(self)`` puts on a stream of its own."""
