@@ -11,8 +11,8 @@ from test_simulated_cuda import HERE, INSTALLED, compiled
 
 sys.path.append(str(Path(__file__).parents[1] / "shim_torch" / "distributed"))
 import processes
+from collective_programs import plain, torch, values
 from device_programs import OPS, REDUCED
-from programs import plain, torch, values
 from test_process_groups import close, expected
 
 

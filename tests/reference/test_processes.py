@@ -41,7 +41,7 @@ def test_beside_gloo(program, number, tmp_path):
     for name, python, torch in (("ours", sys.executable, "shim_torch"), ("theirs", PYTHON, "torch")):
         folder = tmp_path / name
         folder.mkdir()
-        found.append(processes.together(number, "programs", program, folder, python=python, torch=torch))
+        found.append(processes.together(number, "collective_programs", program, folder, python=python, torch=torch))
     different = []
     for rank, (ours, theirs) in enumerate(zip(*found, strict=True)):
         pairs = [(key, ours[key], theirs[key]) for key in ours] if isinstance(ours, dict) else [(rank, ours, theirs)]

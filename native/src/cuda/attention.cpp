@@ -98,13 +98,9 @@ bool is_hopper(int device) {
 bool takes_tiles(const Problem& p, int64_t rows, double scale, int device) {
   return (p.size == 64 || p.size == 128) && rows > 64 && scale > 0 && is_hopper(device);
 }
-int query_groups(const Problem& p) {
-  return p.size == 64 ? 3 : 2;
-}  // of 64 queries; as QUERY_GROUPS of attention_hopper.cuh
-// Queries, two tiles of 128 keys and of values, eight barriers.
 unsigned hopper_bytes(const Problem& p) {
-  return unsigned(1024 + query_groups(p) * 64 * p.size * 2 + 4 * 128 * p.size * 2 + 8 * 8);
-}
+  return unsigned(1024 + 128 * p.size * 2 + 4 * p.size * p.size * 2);
+}  // queries, two tiles of keys and of values
 // Keys and values, the scores' slopes, two tiles of queries and of what comes back, with two numbers a query.
 unsigned hopper_backward_bytes(const Problem& p) {
   return unsigned(1024 + 2 * 128 * p.size * 2 + 128 * 64 * 2 + 2 * (2 * 64 * p.size * 2 + 64 * 8));
@@ -180,10 +176,9 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
   float factor = float(scale);
   Drops drops = drops_of(dropout);
-  const int groups = query_groups(p), queries = groups * 64;
   if (whole_tiles)
-    launch(f, {(of[2] + queries - 1) / queries, of[0] * of[1], (groups + 1) * kAttentionThreads, 1, hopper_bytes(p)},
-        device, from, of_keys, values, bias, to, sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);
+    launch(f, {(of[2] + 127) / 128, of[0] * of[1], 2 * kAttentionThreads, 1, hopper_bytes(p)}, device, from, of_keys,
+        values, bias, to, sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);
   else
     launch(f, {(of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads}, device, from, of_keys, values, bias, to,
         sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);

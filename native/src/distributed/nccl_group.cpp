@@ -193,6 +193,9 @@ std::shared_ptr<NcclWork> NcclGroup::run(
   const cuda::CUstream current = cuda::current_stream(device), stream = later ? c.stream : current;
   auto work = std::make_shared<NcclWork>(shared_from_this(), std::move(what), ++sequence_, device);
   work->captured_ = cuda::capturing(current);
+  CHECK(Kind::NotImplemented, !work->captured_,
+      "torch.distributed: collectives over NCCL cannot be captured in a CUDA graph yet; run them outside of the "
+      "capture");
   work->end_ = take_event(device);
   if (later) {
     cuda::check(d.event_record(work->end_, current), "cuEventRecord");

@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import threading
 from functools import lru_cache
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def _generated() -> str:
         for name, text in {**_files(), "complete": ""}.items():
             path = os.path.join(folder, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            own = f"{path}.{os.getpid()}"
+            own = f"{path}.{os.getpid()}.{threading.get_ident()}"
             with open(own, "w", encoding="utf-8") as file:
                 file.write(text)
             os.replace(own, path)

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 
 from shim_torch._impl.utils import distributions
 
-distributions.own("numpy", "numpy")  # the core's import of it finds this one
+
+def _in_subinterpreter() -> bool:
+    """Where the core refuses to load; NumPy, once imported there, could not be imported by the main interpreter."""
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            interpreters = import_module(name)
+        except ImportError:
+            continue
+        return interpreters.get_current() != interpreters.get_main()
+    return False
+
+
+if not _in_subinterpreter():
+    distributions.own("numpy", "numpy")  # the core's import of it finds this one
 
 try:
     from . import _core as _core

@@ -8,7 +8,7 @@ import time
 from datetime import timedelta
 from typing import Any
 
-from programs import dist, plain, told, torch, values
+from collective_programs import dist, plain, told, torch, values
 
 here = torch.Tensor.cuda
 REDUCED = "bool uint8 int8 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()

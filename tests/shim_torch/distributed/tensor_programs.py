@@ -6,7 +6,7 @@ import importlib
 import itertools
 from typing import Any
 
-from programs import begin, dist, plain, told, torch
+from collective_programs import begin, dist, plain, told, torch
 
 mesh_module = importlib.import_module(f"{dist.__name__}.device_mesh")
 T: Any = importlib.import_module(f"{dist.__name__}.tensor")

@@ -6,7 +6,7 @@ import socket
 
 import processes
 import pytest
-from programs import OPS, REDUCED, plain, torch, values
+from collective_programs import OPS, REDUCED, plain, torch, values
 
 import shim_torch.distributed as dist
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def together(number, function, folder, *args, **more):
-    return processes.together(number, "programs", function, folder, *args, **more)
+    return processes.together(number, "collective_programs", function, folder, *args, **more)
 
 
 def free_port():

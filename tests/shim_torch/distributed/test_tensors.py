@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import processes
 import pytest
-from programs import plain, torch
+from collective_programs import plain, torch
 
 import shim_torch.distributed as dist
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from programs import begin, dist, plain, told, torch
+from collective_programs import begin, dist, plain, told, torch
 
 DDP = torch.nn.parallel.DistributedDataParallel
 
