@@ -131,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(FORWARD_THREADS, 1)
   }
   __syncthreads();
   if (threadIdx.x >= QUERY_GROUPS * 128) {
-    registers_given<32>();
+    registers_given<QUERY_GROUPS == 2 ? 24 : 32>();
     const int thread = int(threadIdx.x) - QUERY_GROUPS * 128;
     q += batch * sq.batch + head * sq.head;
     k += batch * sk.batch + head / group * sk.head;
