@@ -8,6 +8,7 @@
 #include "python/owned_ref.h"
 #include "python/math_bits.h"
 #include "python/torch_dispatch.h"
+#include "python/values.h"
 
 namespace shim {
 namespace {
@@ -107,15 +108,18 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   CHECK(Kind::Runtime, !is_complex(target->dtype()) || f.schema.name != "abs",
       "In-place abs is not supported for complex tensors.");
   if (history || target->is_inference) check_inplace(target);
-  for (KernelCall native : {op.native_cpu, op.native}) {
-    if (!native || history || apart) continue;  // natives write in one pass
-    PyObject* r = run_native(native, op, args, n);
-    if (r) {
-      ++op.calls_native;
-      target->bump_version();
-      return r;
+  if ((op.native_cpu || op.native) && !history && !apart) {  // natives write in one pass
+    const Values values(args, n);
+    for (KernelCall native : {op.native_cpu, op.native}) {
+      if (!native) continue;
+      PyObject* r = run_native(native, op, values.data());
+      if (r) {
+        ++op.calls_native;
+        target->bump_version();
+        return r;
+      }
+      if (PyErr_Occurred()) return nullptr;
     }
-    if (PyErr_Occurred()) return nullptr;
   }
   OwnedRef before{nullptr};
   if (history && saves_self(f, args)) before.o = wrap(before_write(target));
