@@ -9,8 +9,9 @@ import time
 from datetime import timedelta
 from typing import Any
 
-torch: Any = importlib.import_module(os.environ.get("RANKS_TORCH", "shim_torch"))
-dist: Any = importlib.import_module(f"{torch.__name__}.distributed")
+NAME = os.environ.get("RANKS_TORCH", "shim_torch")
+torch: Any = importlib.import_module(NAME)
+dist: Any = importlib.import_module(f"{NAME}.distributed")
 
 REDUCED = "bool uint8 int8 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
 COPIED_ONLY = "int16 uint16 uint32 float8_e5m2".split()
