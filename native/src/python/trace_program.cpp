@@ -88,21 +88,9 @@ Ref<program::Program> program_of(Path path, Numbering& numbers, const Slots& sto
   return make<program::Program>(std::move(steps));
 }
 
-// Programs of these are not what the operators are: float64's erfinv, and a copy into a part of what a group made.
-bool wrong_in_programs(Path path) {
-  return std::ranges::any_of(path, [](const Session::Deferred& d) {
-    const std::string& name = d.node->op->schema.name;
-    return name == "erfinv" || name == "erfinv_" || name == "copy_";
-  });
-}
-
 }  // namespace
 
 bool run_as_program(Session& session, Path path, Slots& storages) {
-  if (wrong_in_programs(path)) {
-    session.reasons[{"torch.compile", "a program of erfinv or copy_"}]++;
-    return false;
-  }
   Numbering numbers = numbers_of(path, storages);
   Stretch stretch{path.front().node, path.back().node, {}};
   for (uint32_t slot : numbers.slots) stretch.outlive.push_back(storages[slot]->hidden() && outlives(storages[slot]));
