@@ -9,47 +9,12 @@ from typing import Any
 
 from shim_torch._impl.distributed.backend import Backend, check_backend
 from shim_torch._impl.distributed.checks import found
-from shim_torch._impl.distributed.collectives import _all_gather_base as _all_gather_base
-from shim_torch._impl.distributed.collectives import _reduce_scatter_base as _reduce_scatter_base
-from shim_torch._impl.distributed.environment import (  # noqa: F401
-    DebugLevel,
-    get_debug_level,
-    get_node_local_rank,
-    is_backend_available,
-    is_gloo_available,
-    is_mpi_available,
-    is_nccl_available,
-    is_torchelastic_launched,
-    is_ucc_available,
-    is_xccl_available,
-    set_debug_level,
-    set_debug_level_from_env,
-)
+from shim_torch._impl.distributed.environment import is_torchelastic_launched
 from shim_torch._impl.distributed.groups import GroupMember, ProcessGroup
 from shim_torch._impl.distributed.library import mpi_library
 from shim_torch._impl.distributed.nccl_backend import make_engine, nccl_library, serves
-from shim_torch._impl.distributed.point_to_point import _coalescing_manager as _coalescing_manager
-from shim_torch._impl.distributed.point_to_point import _CoalescingManager as _CoalescingManager
-from shim_torch._impl.distributed.ranks import (  # noqa: F401
-    BackendConfig,
-    _get_global_rank,
-    _get_process_group_name,
-    _known,
-    _rank_not_in_group,
-    _world,
-    get_backend,
-    get_backend_config,
-    get_default_backend_for_device,
-    get_global_rank,
-    get_group_rank,
-    get_pg_count,
-    get_process_group_ranks,
-    get_rank,
-    get_world_size,
-)
-from shim_torch._impl.distributed.stores import (
-    PrefixStore,
-)
+from shim_torch._impl.distributed.ranks import _world, get_process_group_ranks
+from shim_torch._impl.distributed.stores import PrefixStore
 from shim_torch._impl.surface import naming
 
 _TAGS = 30000  # what every MPI has
