@@ -54,3 +54,14 @@ def linear_settings():
     _core.gemm_flag("deterministic", False)
     _core.gemm_flag("fp16_reduced", True)
     _core.gemm_flag("bf16_reduced", True)
+
+
+@pytest.fixture
+def the_current_device_stays():
+    """Device 0 is current before a test of two GPUs, and after it."""
+    torch.manual_seed(0)
+    torch.cuda.set_device(0)
+    yield
+    assert torch.cuda.current_device() == 0
+    torch.cuda.synchronize(0)
+    torch.cuda.synchronize(1)

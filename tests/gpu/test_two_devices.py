@@ -11,18 +11,11 @@ import shim_torch as torch
 import shim_torch.nn.functional as F
 from shim_torch import nn
 
-pytestmark = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+pytestmark = [
+    pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs"),
+    pytest.mark.usefixtures("the_current_device_stays"),
+]
 ONE = "cuda:1"
-
-
-@pytest.fixture(autouse=True)
-def the_current_device_stays():
-    torch.manual_seed(0)
-    torch.cuda.set_device(0)
-    yield
-    assert torch.cuda.current_device() == 0
-    torch.cuda.synchronize(0)
-    torch.cuda.synchronize(1)
 
 
 def there(t):
