@@ -230,6 +230,16 @@ def _start(device_type: str, size: int) -> int:
     return c10d.get_rank()
 
 
+def _check_names(names: tuple[str, ...], dimensions: int) -> None:
+    if len({*names}) < len(names):
+        raise RuntimeError(f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {names}")
+    if dimensions != len(names):
+        raise RuntimeError(
+            "mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): "
+            f"{len(names)} and len(mesh_shape):{dimensions}."
+        )
+
+
 def init_device_mesh(
     device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...] | None = None,
     backend_override: Any = None,
@@ -238,15 +248,7 @@ def init_device_mesh(
     import shim_torch as torch
 
     if mesh_dim_names is not None:
-        if len(set(mesh_dim_names)) != len(mesh_dim_names):
-            raise RuntimeError(
-                f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in mesh_dim_names {mesh_dim_names}"
-            )
-        if len(mesh_shape) != len(mesh_dim_names):
-            raise RuntimeError(
-                "mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): "
-                f"{len(mesh_dim_names)} and len(mesh_shape):{len(mesh_shape)}."
-            )
+        _check_names(mesh_dim_names, len(mesh_shape))
     if not device_type.isalpha():
         raise RuntimeError(
             f"Device type with index is not supported but got {device_type}. ",

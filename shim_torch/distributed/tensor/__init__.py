@@ -218,26 +218,33 @@ def distribute_tensor(
     return DTensor(local, DTensorSpec(mesh, placements, meta), requires_grad=tensor.requires_grad)
 
 
+def _copy_whole(module: Any, mesh: Any) -> None:
+    """What of a module's own parameters and buffers is no DTensor becomes one, with a whole copy in each process."""
+    from shim_torch import nn
+
+    held = [(kind, name, t) for kind in (module._parameters, module._buffers) for name, t in kind.items()]
+    for kind, name, t in held:
+        if t is None or isinstance(t, DTensor):
+            continue
+        if kind is module._parameters:
+            kind[name] = nn.Parameter(distribute_tensor(t.detach(), mesh), t.requires_grad)
+        else:
+            kind[name] = distribute_tensor(t, mesh)
+
+
 def distribute_module(
     module: Any, device_mesh: Any = None, partition_fn: Any = None, input_fn: Any = None, output_fn: Any = None
 ) -> Any:
     """Makes a module's parameters and buffers DTensors: by ``partition_fn(name, module, mesh)``, the others whole copies."""
-    from shim_torch import nn
-
     mesh = entered_mesh(device_mesh)
     for name, child in module.named_modules():
         if partition_fn is not None:
             partition_fn(name, child, mesh)
-        for key, p in list(child._parameters.items()):
-            if p is not None and not isinstance(p, DTensor):
-                child.register_parameter(key, nn.Parameter(distribute_tensor(p.data, mesh), p.requires_grad))
-        for key, b in list(child._buffers.items()):
-            if b is not None and not isinstance(b, DTensor):
-                child._buffers[key] = distribute_tensor(b, mesh)
+        _copy_whole(child, mesh)
     if input_fn is not None:
         module.register_forward_pre_hook(lambda m, inputs: input_fn(m, inputs, mesh))
     if output_fn is not None:
-        module.register_forward_hook(lambda m, inputs, outputs: output_fn(m, outputs, mesh))
+        module.register_forward_hook(lambda m, _, outputs: output_fn(m, outputs, mesh))
     return module
 
 

@@ -45,19 +45,25 @@ class DataParallel(Module):
         """The module's result on the whole batch. RuntimeError for a parameter or buffer on another device than the first."""
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
-        for t in itertools.chain(self.module.parameters(), self.module.buffers()):
-            if t.device != self.src_device_obj:
-                raise RuntimeError(
-                    f"module must have its parameters and buffers on device {self.src_device_obj} (device_ids[0]) but found one of "
-                    f"them on device: {t.device}"
-                )
-        parts, named = self.scatter(inputs, kwargs, self.device_ids)
-        if not parts and not named:  # a module that takes nothing runs once
-            parts, named = ((),), ({},)
+        self._check_devices()
+        of_each = self.scatter(inputs, kwargs, self.device_ids)
+        if not any(of_each):  # a module that takes nothing runs once
+            of_each = [()], [{}]
         if len(self.device_ids) == 1:
-            return self.module(*parts[0], **named[0])
-        replicas = self.replicate(self.module, self.device_ids[: len(parts)])
-        return self.gather(self.parallel_apply(replicas, parts, named), self.output_device)
+            (given,), (named,) = of_each
+            return self.module(*given, **named)
+        used = self.device_ids[: len(of_each[0])]
+        results = self.parallel_apply(self.replicate(self.module, used), *of_each)
+        return self.gather(results, self.output_device)
+
+    def _check_devices(self) -> None:
+        held = (t.device for t in itertools.chain(self.module.parameters(), self.module.buffers()))
+        elsewhere = next((device for device in held if device != self.src_device_obj), None)
+        if elsewhere is not None:
+            raise RuntimeError(
+                f"module must have its parameters and buffers on device {self.src_device_obj} (device_ids[0]) but found one of "
+                f"them on device: {elsewhere}"
+            )
 
     def replicate(self, module: Module, device_ids: Any) -> list[Any]:
         """Replicas of the module, which have gradients where they are recorded."""
