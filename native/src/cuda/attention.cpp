@@ -8,6 +8,7 @@
 #include "cuda/entries/attention_backward.h"
 #include "cuda/entries/attention_hopper.h"
 #include "cuda/entries/attention_hopper_backward.h"
+#include "cuda/entries/attention_specialised.h"
 #include "cuda/reasons.h"
 #include "ops/gemm_settings.h"
 #include "ops/kernels.h"
@@ -15,7 +16,8 @@
 namespace shim::cuda {
 namespace {
 
-const Family attention_family{"attention"}, backward_family{"attention_backward"}, hopper_family{"attention_hopper"};
+const Family attention_family{"attention"}, backward_family{"attention_backward"}, hopper_family{"attention_hopper"},
+    specialised_family{"attention_specialised"};
 const Family hopper_backward_family{"attention_hopper_backward"};
 constexpr int kAttentionThreads = 128;
 
@@ -98,9 +100,12 @@ bool is_hopper(int device) {
 bool takes_tiles(const Problem& p, int64_t rows, double scale, int device) {
   return (p.size == 64 || p.size == 128) && rows > 64 && scale > 0 && is_hopper(device);
 }
+// Four warps more, which only fetch, where the accumulators leave no registers for it.
+bool is_specialised(const Problem& p) { return p.size == 128; }
+// Queries, two tiles of keys and of values, eight barriers.
 unsigned hopper_bytes(const Problem& p) {
-  return unsigned(1024 + 128 * p.size * 2 + 4 * p.size * p.size * 2);
-}  // queries, two tiles of keys and of values
+  return unsigned(1024 + 128 * p.size * 2 + 4 * p.size * p.size * 2) + (is_specialised(p) ? 8 * 8 : 0);
+}
 // Keys and values, the scores' slopes, two tiles of queries and of what comes back, with two numbers a query.
 unsigned hopper_backward_bytes(const Problem& p) {
   return unsigned(1024 + 2 * 128 * p.size * 2 + 128 * 64 * 2 + 2 * (2 * 64 * p.size * 2 + 64 * 8));
@@ -122,6 +127,16 @@ Kernel<E> hopper_kernel_of(const Family& which, const Problem& p, bool pairs, un
   OnDevice current(device);
   if (f && bytes && driver().function_attribute(f, kDynamicShared, int(bytes)) != 0) return {};
   return {f};
+}
+
+// Its kernel for a tile of 128 queries a block.
+Kernel<entries::attention_hopper::attention_hopper> hopper_forward(const Problem& p, bool pairs, int device) {
+  using namespace entries;
+  if (!is_specialised(p))
+    return hopper_kernel_of<attention_hopper::attention_hopper>(hopper_family, p, pairs, hopper_bytes(p), device);
+  return hopper_kernel_of<attention_specialised::attention_specialised>(
+      specialised_family, p, pairs, hopper_bytes(p), device)
+      .as<attention_hopper::attention_hopper>();
 }
 
 MaskStrides mask_strides(const Tensor& mask, IntArrayRef q, IntArrayRef k) {
@@ -157,16 +172,15 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   const IntArrayRef of = q0->sizes(), keys = k0->sizes();
   const int device = q0->device().index, block = 64 * tiles_of(p);
   MaskStrides sm = mask_strides(mask, of, keys);
-  Kernel<entries::attention_hopper::attention_hopper> whole_tiles;
+  using Plain = entries::attention::attention;
+  Kernel<Plain> whole_tiles;
   if (takes_tiles(p, of[2], scale, device)) {
     const int64_t bytes = mask ? int64_t(mask->itemsize()) * 2 : 1;
-    const bool even = sm.batch % 2 == 0 && sm.head % 2 == 0 && sm.row % 2 == 0 && keys[2] % 2 == 0;
-    whole_tiles = hopper_kernel_of<entries::attention_hopper::attention_hopper>(hopper_family, p,
-        mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0,
-        hopper_bytes(p), device);
+    const bool even = sm.batch % 2 == 0 && sm.head % 2 == 0 && sm.row % 2 == 0 && keys[2] % 2 == 0,
+               pairs = mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0;
+    whole_tiles = hopper_forward(p, pairs, device).as<Plain>();
   }
-  using Plain = entries::attention::attention;
-  const auto f = whole_tiles ? whole_tiles.as<Plain>() : kernel_of<Plain>(attention_family, p, device);
+  const auto f = whole_tiles ? whole_tiles : kernel_of<Plain>(attention_family, p, device);
   if (!f) return kNotCompiled;
   const Tensor q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = beside(of, of[2], p.type, q0->device()),
                lse = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
@@ -177,8 +191,8 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   float factor = float(scale);
   Drops drops = drops_of(dropout);
   if (whole_tiles)
-    launch(f, {(of[2] + 127) / 128, of[0] * of[1], 2 * kAttentionThreads, 1, hopper_bytes(p)}, device, from, of_keys,
-        values, bias, to, sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);
+    launch(f, {(of[2] + 127) / 128, of[0] * of[1], (is_specialised(p) ? 3 : 2) * kAttentionThreads, 1, hopper_bytes(p)},
+        device, from, of_keys, values, bias, to, sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);
   else
     launch(f, {(of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads}, device, from, of_keys, values, bias, to,
         sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);

@@ -1,109 +1,11 @@
 #pragma once
-// Attention on Hopper's matrix units, for heads of 64 or 128 numbers, with their
-// macros and PAIRS 1 where two neighbours of the mask are one load.
-#include "cuda/kernels/hopper.cuh"
+// Attention on Hopper's matrix units, for heads of 64 numbers, with their macros and PAIRS 1 where two neighbours of
+// the mask are one load.
+#include "cuda/kernels/attention_weights.cuh"
 
-#if D == 64 || D == 128
-#define SPAN D  // keys at a time
-struct Place {
-  const void* mask;
-  i64 mask_row, mask_col;
-  int row, rows, cols;
-  float factor;
-};
-// Scores of 64 x SPAN become weights, with the greatest of each row so far; what sums were must be multiplied by `rest`.
-__device__ inline void weigh(
-    float (&s)[SPAN / 2], const Place& p, int at, bool edge, float (&most)[2], float (&total)[2], float (&rest)[2]) {
-  const float low = -__int_as_float(0x7f800000), kLog2 = 1.44269504088896340736f;
-  const int lane = threadIdx.x % 32;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int row = p.row + half * 8;
-    float top = low;
-#pragma unroll
-    for (int n = 0; n < SPAN / 8; ++n) {
-      const int col = at + n * 8 + lane % 4 * 2;
-      float* const x = s + 4 * n + 2 * half;
-      if (MASK && row < p.rows && col < p.cols) {
-        const i64 place = row * p.mask_row + col * p.mask_col;
-        T added[2];
-        u8 seen[2];
-        if (MASK == 1) {
-          const u8* from = static_cast<const u8*>(p.mask) + place;
-          if (PAIRS) {
-            const u16 both = *reinterpret_cast<const u16*>(from);
-            seen[0] = u8(both);
-            seen[1] = u8(both >> 8);
-          } else {
-            seen[0] = from[0];
-            seen[1] = col + 1 < p.cols ? from[p.mask_col] : u8(0);
-          }
-        } else {
-          const T* from = static_cast<const T*>(p.mask) + place;
-          if (PAIRS) {
-            const u32 both = *reinterpret_cast<const u32*>(from);
-            added[0].v = u16(both);
-            added[1].v = u16(both >> 16);
-          } else {
-            added[0] = from[0];
-            added[1] = col + 1 < p.cols ? from[p.mask_col] : T{0};
-          }
-        }
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          x[e] *= p.factor;
-          if (MASK == 1)
-            x[e] = seen[e] ? x[e] : low;
-          else
-            x[e] += widen(added[e]) * kLog2;
-        }
-      }
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        if (edge && (col + e >= p.cols || (CAUSAL && col + e > row))) x[e] = low;
-        top = fmaxf(top, x[e]);
-      }
-    }
-    top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
-    top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
-    if (!MASK) top *= p.factor;
-    top = fmaxf(top, most[half]);
-    const float base = top == low ? 0.0f : top, factor = MASK ? 1.0f : p.factor;
-    rest[half] = power(most[half] - base);
-    most[half] = top;
-    float sum = 0;
-#pragma unroll
-    for (int n = 0; n < SPAN / 8; ++n)
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        float& x = s[4 * n + 2 * half + e];
-        x = power(x * factor - base);
-        sum += x;
-      }
-    total[half] = total[half] * rest[half] + sum;
-  }
-}
-__device__ inline void pack_weights(const float (&s)[SPAN / 2], u32 (&w)[SPAN / 16][4], const Drops& drops, i64 line,
-    int rows, int cols, int row, int at) {
-#pragma unroll
-  for (int n = 0; n < SPAN / 16; ++n) {
-    u32 bits[4];
-    if (DROPS) draw_block(bits, drops, line, rows, cols, row, at + n * 16);
-#pragma unroll
-    for (int part = 0; part < 4; ++part) {
-      float a = s[(2 * n + part / 2) * 4 + part % 2 * 2], b = s[(2 * n + part / 2) * 4 + part % 2 * 2 + 1];
-      if (DROPS) {
-        const u32 word = bits[part % 2 * 2 + part / 2];
-        a = is_kept(drops, word, 0) ? a : 0.0f;
-        b = is_kept(drops, word, 1) ? b : 0.0f;
-      }
-      w[n][part] = packed(a, b);
-    }
-  }
-}
-
+#if D == 64
 // As `attention`, a block GROUPS * 64 queries. The products of one tile's keys run while the weights of the tile before meet their values.
-extern "C" __global__ void __launch_bounds__(THREADS, D == 64 ? 2 : 1)
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
     attention_hopper(const T* q, const T* k, const T* v, const void* mask, T* out, float* lse, Strides sq, Strides sk,
         Strides sv, Strides so, MaskStrides sm, int heads, int group, int rows, int cols, float scale, Drops drops) {
   extern __shared__ char space[];
@@ -187,22 +89,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, D == 64 ? 2 : 1)
   begun();
   meet(vs + u32((tiles - 1) % 2) * kTile);
   finished<0>(sums);
-  out += batch * so.batch + head * so.head;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    float sum = total[half];
-    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-    const int row = own + half * 8 + lane / 4;
-    if (row >= rows) continue;
-    const float share = sum == 0.0f ? 0.0f : (DROPS ? drops.rest : 1.0f) / sum;
-    u32* to = reinterpret_cast<u32*>(out + row * so.row);
-#pragma unroll
-    for (int d = 0; d < D / 8; ++d)
-      to[d * 4 + lane % 4] = packed(sums[4 * d + 2 * half] * share, sums[4 * d + 2 * half + 1] * share);
-    if (lane % 4 == 0)
-      lse[i64(blockIdx.y) * rows + row] =
-          sum == 0.0f ? -__int_as_float(0x7f800000) : (most[half] + log2f(sum)) * 0.69314718055994530942f;
-  }
+  write_rows(out + batch * so.batch + head * so.head, lse + i64(blockIdx.y) * rows, so.row, own, rows, sums, most,
+      total, drops);
 }
 #endif

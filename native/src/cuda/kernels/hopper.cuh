@@ -57,9 +57,10 @@ __device__ inline u64 tile_at(u32 address, u32 panel) {
   return u64((address & 0x3ffff) >> 4) | u64(panel >> 4) << 16 | u64(1024 >> 4) << 32 | u64(1) << 62;
 }
 // Rows row, row + 1, ... of `count`; those past `rows` are zeros. A thread's parts are kStep rows apart, and so exchanged alike.
-template <int count> __device__ inline void fetch_tile(u32 to, const T* from, i64 stride, int row, int rows) {
-  constexpr int kParts = D / 8, kStep = THREADS / kParts;
-  const int r = threadIdx.x / kParts, c = threadIdx.x % kParts;
+template <int count, int threads = THREADS>
+__device__ inline void fetch_tile(u32 to, const T* from, i64 stride, int row, int rows, int thread = threadIdx.x) {
+  constexpr int kParts = D / 8, kStep = threads / kParts;
+  const int r = thread / kParts, c = thread % kParts;
   const u32 place = to + c / 8 * (count * 128) + r * 128 + ((c % 8 ^ r % 8) << 4);
   const T* source = from + i64(row + r) * stride + c * 8;
   const i64 step = stride * kStep;
@@ -73,6 +74,37 @@ template <int count> __device__ inline void fetch_tile(u32 to, const T* from, i6
 __device__ inline void settled() {  // what this thread fetched is there, also for the matrix units
   asm volatile("cp.async.wait_group 0;\nfence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
+}
+// Barriers in shared memory: `count` arrivals end a phase, and the next one begins; phases are told apart by their parity.
+__device__ inline void barrier_of(u32 at, u32 count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(count) : "memory");
+}
+__device__ inline void arrive_at(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ inline void fetched_tells(u32 barrier) {  // this thread arrives when what it fetched is there
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+__device__ inline void wait_for(u32 barrier, u32 parity) {
+  u32 over;
+  do {
+    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+        : "=r"(over)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  } while (!over);
+}
+// What other threads wrote and this one knows of is seen by the matrix units too.
+__device__ inline void seen_by_products() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// Groups of 128 threads that take turns: one waits for its turn, which another gives it.
+__device__ inline void turn_of(int group) { asm volatile("bar.sync %0, 256;" ::"r"(group + 1) : "memory"); }
+__device__ inline void turn_to(int group) { asm volatile("bar.arrive %0, 256;" ::"r"(group + 1) : "memory"); }
+// Registers of each thread from here on; all four warps of a group say it.
+template <int count> __device__ inline void registers_given() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+}
+template <int count> __device__ inline void registers_taken() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
 }
 __device__ inline void begun() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ inline void sent() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
