@@ -47,22 +47,6 @@ struct Ahead {
 Ahead* ahead_ = nullptr;
 std::once_flag ahead_made;
 
-// When the process ends, NVRTC must not be in the middle of something. Registered after NVRTC was loaded, so that this comes before
-// its own end.
-void stop_workers() {
-  Ahead& a = *ahead_;
-  nvrtc::stop();
-  std::vector<Worker> all;
-  {
-    std::lock_guard<std::mutex> guard(a.lock);
-    a.stopped = true;
-    a.queue.clear();
-    for (Worker& w : a.workers) all.push_back({std::move(w.thread), true});
-  }
-  for (Worker& w : all)
-    if (w.thread.joinable()) w.thread.join();
-}
-
 Ahead& ahead() {
   std::call_once(ahead_made, [] {
     ahead_ = new Ahead;
@@ -105,8 +89,6 @@ std::thread quiet_thread(size_t number) {
 }
 
 void start_workers(Ahead& a) {  // under the lock
-  static std::once_flag at_exit;
-  std::call_once(at_exit, [] { std::atexit(stop_workers); });
   const size_t most = most_threads();
   if (a.workers.size() < most) a.workers.resize(most);
   size_t busy = 0;
@@ -158,6 +140,20 @@ void write_history(Ahead& a) {
 }
 
 }  // namespace
+
+void end_looking_ahead() {
+  nvrtc::stop();
+  Ahead& a = ahead();
+  std::vector<Worker> all;
+  {
+    std::lock_guard<std::mutex> guard(a.lock);
+    a.stopped = true;
+    a.queue.clear();
+    for (Worker& w : a.workers) all.push_back({std::move(w.thread), true});
+  }
+  for (Worker& w : all)
+    if (w.thread.joinable()) w.thread.join();
+}
 
 void asked_for(const std::string& specialisation, int architecture) {
   Ahead& a = ahead();

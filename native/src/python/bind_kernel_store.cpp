@@ -1,4 +1,5 @@
 // Our CUDA kernels as Python sees them: where the pack is, what was compiled, what could not be, and what writes packs.
+#include "cuda/kernel_ahead.h"
 #include "cuda/kernel_code.h"
 #include "cuda/kernel_store.h"
 #include "cuda/nvrtc.h"
@@ -185,6 +186,10 @@ PyMethodDef kernel_store_functions[] = {
 int bind_kernel_store(PyObject* module) {
   cuda::set_kernel_places(python_places);
   cuda::set_failure_reporter(warn_of);
+  if (Py_AtExit(cuda::end_looking_ahead) < 0) {
+    PyErr_SetString(PyExc_RuntimeError, "shim_torch: the interpreter takes no more exit functions");
+    return -1;
+  }
   return PyModule_AddFunctions(module, kernel_store_functions);
 }
 

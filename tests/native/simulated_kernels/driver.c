@@ -64,10 +64,18 @@ int nvrtcCreateProgram(
 int nvrtcSetFlowCallback(struct Program* p, int (*callback)(void*, void*), void* payload) {
   return p->callback = callback, 0;
 }
+// As NVRTC's own: what compilations use is made by the first one, and gone when the exit handlers run.
+static int used, gone;
+static void end(void) { gone = 1; }
+static void use(void) {
+  if (!__atomic_exchange_n(&used, 1, __ATOMIC_SEQ_CST)) atexit(end);
+  if (gone) abort();
+}
 int nvrtcCompileProgram(struct Program* p, int n, const char* const* arguments) {
   const char *milliseconds = getenv("SIMULATED_SLEEP"), *wrong = getenv("SIMULATED_WRONG"),
              *slow = getenv("SIMULATED_SLOW");
   int sleeps = !slow;
+  use();
   strcpy(p->code, "code");
   for (int i = 0; i < n; ++i) {
     if (wrong && strcmp(arguments[i], wrong) == 0) p->wrong = 1;
@@ -78,6 +86,7 @@ int nvrtcCompileProgram(struct Program* p, int n, const char* const* arguments) 
   say("begin", p->code);
   for (int left = milliseconds && sleeps ? atoi(milliseconds) : 0; left > 0; left -= 10) {
     usleep(10000);
+    use();
     if (p->callback && p->callback(p, NULL)) return say("stopped", p->code), 12;
   }
   say("end", p->code);
