@@ -62,8 +62,8 @@ def stream(handle: int, device: int) -> Any:
 
 def philox(generator: Any, numbers: int) -> tuple[int, int]:
     """Reserves ``numbers`` of a CUDA generator's stream for each thread: (seed, offset in 32-bit numbers)."""
-    seed, block = generator._take(numbers)
-    return seed, 4 * block
+    _, block = generator._take(numbers)
+    return generator.initial_seed(), 4 * block
 
 
 def generator_device(generator: Any, _: int) -> tuple[int, int]:

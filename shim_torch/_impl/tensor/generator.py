@@ -148,10 +148,10 @@ class Generator:
         return self._offset * 4
 
     def _take(self, count: int) -> tuple[int, int]:
-        """Reserves ``count`` 32-bit numbers of a CUDA stream: (seed, first block)."""
+        """Reserves ``count`` 32-bit numbers of a CUDA stream: (seed as a schema's int has it, first block)."""
         start = self._offset
         self._offset += (count + 3) // 4
-        return self._seed, start
+        return self._seed - (self._seed >> 63 << 64), start
 
     def __reduce__(self) -> Any:
         return _rebuild, (str(self.device), self.initial_seed(), self.get_state())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import shim_torch as torch
+from shim_torch._impl.tensor.generator import philox
 
 
 def test_random_refuses_what_the_dtype_cannot_hold():
@@ -124,3 +126,12 @@ def test_integers_are_drawn():
 def test_what_cannot_be_drawn(draw, text):
     with pytest.raises(RuntimeError, match=text):
         draw(torch.ones(3))
+
+
+@pytest.mark.parametrize("seed", [2**63 + 5, 2**64 - 1, -7, 3])
+def test_a_cuda_seed_is_an_int_of_schemas(seed):
+    """Operators' schemas hold 64 bits with a sign; the stream is that of the seed's bits."""
+    generator = torch.Generator(torch.device("cuda", 0)).manual_seed(seed)
+    taken, start = generator._take(4)
+    assert -(2**63) <= taken < 2**63 and taken % 2**64 == generator.initial_seed() and start == 0
+    assert (philox(np, taken, 0, 3) == philox(np, generator.initial_seed(), 0, 3)).all()
