@@ -66,7 +66,7 @@ def once(python: str, case: tuple[str, str], library: str, cache: str, pack: str
     if done.returncode == SKIPPED:
         return None
     if done.returncode:
-        raise SystemExit(f"{case}, {library}:\n{done.stderr[-3000:]}")
+        raise SystemExit(f"{case}, {library}: exit status {done.returncode}\n{done.stderr[-3000:]}")
     said = dict(line.split(" ", 1) for line in done.stdout.splitlines() if line.startswith("seconds "))
     counts = [line for line in done.stderr.splitlines() if line.startswith("counts ")]
     return float(said["seconds"]), whole, counts[-1] if counts else ""
