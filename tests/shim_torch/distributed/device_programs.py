@@ -62,11 +62,15 @@ def reductions(rank: int, number: int, folder: Any) -> dict[Any, Any]:
                 found["reduce_scatter", dtype, name] = answer(scattered)
     found["int16"] = answer(lambda: dist.all_reduce(here(torch.zeros(2, dtype=torch.int16))))
     for dtype in ("float32", "float16", "bfloat16", "float64"):
-        x = here(values(dtype, rank))
-        dist.all_reduce(x, dist._make_nccl_premul_sum(0.5))
-        y = here(values(dtype, rank))
-        dist.all_reduce(y, dist._make_nccl_premul_sum(here(torch.tensor([0.25], dtype=y.dtype))))
-        found["premul", dtype] = seen(x), seen(y)
+
+        def scaled(factor: Any, dtype: str = dtype) -> Any:
+            x = here(values(dtype, rank))
+            dist.all_reduce(x, dist._make_nccl_premul_sum(factor))
+            return x
+
+        on_device = here(torch.tensor([0.25]).to(getattr(torch, dtype)))
+        # PyTorch refuses a number for bfloat16.
+        found["premul", dtype] = answer(lambda: scaled(0.5)), answer(lambda: scaled(on_device))
     found["cpu"] = answer(lambda: dist.all_reduce(torch.zeros(2)))
     found["strided"] = answer(lambda: dist.all_reduce(here(torch.zeros(4, 4)).t()[1:]))
     dist.destroy_process_group()
@@ -149,7 +153,7 @@ def together(rank: int, number: int, folder: Any) -> list[Any]:
     work = dist.all_reduce(tensors[0], async_op=True)
     future = work.get_future().then(lambda f: f.value()[0].cpu().tolist())
     work.wait(timedelta(seconds=10))
-    found += [work.is_completed(), work.exception(), future.wait(), seen(work.result())]
+    found += [work.is_completed(), answer(work.exception), future.wait(), seen(work.result())]
     objects: list[Any] = [None] * number
     dist.all_gather_object(objects, {"rank": rank})
     shared = ["a", {1: 2}] if rank == 1 else [None, None]
