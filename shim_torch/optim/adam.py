@@ -7,6 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.optim.helpers import _to_scalar
 from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
+from shim_torch._impl.optim.local_parts import local_parts
 from shim_torch._impl.optim.per_parameter import Each, add_ratio, check, check_rate, decayed, root, zeros_like
 
 
@@ -80,7 +81,8 @@ class Adam(Each):
         numbers = (float(lr), float(beta1), float(beta2), float(group["eps"]), float(group["weight_decay"]))
         options = bool(group["decoupled_weight_decay"]), bool(group["maximize"])
         means, squares = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq"))
-        done = _core.cuda_adam(moving, [p.grad for p in moving], means, squares, most, steps, numbers, *options)
+        lists = local_parts(moving, [p.grad for p in moving], means, squares, most)
+        done = _core.cuda_adam(*lists, steps, numbers, *options)
         if on_device[0]:
             if not done:
                 _core.cuda_each("sub", True, counts, (None,), 1.0)

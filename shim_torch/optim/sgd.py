@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
+from shim_torch._impl.optim.local_parts import local_parts
 from shim_torch._impl.optim.per_parameter import Each, add_scaled, check, check_rate, decayed
 
 
@@ -54,7 +55,8 @@ class SGD(Each):
             return False
         numbers = tuple(float(group[name]) for name in ("lr", "momentum", "dampening", "weight_decay"))
         options = bool(group["nesterov"]), bool(group["maximize"])
-        return bool(_core.cuda_sgd(moving, [p.grad for p in moving], buffers, numbers, *options))
+        lists = local_parts(moving, [p.grad for p in moving], buffers)
+        return bool(_core.cuda_sgd(*lists, numbers, *options))
 
     def _move(self, p: Any, g: Any, group: dict[str, Any]) -> None:  # counts no steps, as PyTorch's
         g = decayed(p, g, group)

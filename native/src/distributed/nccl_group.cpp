@@ -83,7 +83,8 @@ void NcclGroup::shutdown() {
   for (auto& [device, c] : ends) {
     const cuda::OnDevice on(device);
     cuda::driver().ctx_synchronize();
-    library().destroy(c.comm);
+    // A graph's end tells the communicator that it was captured with, which therefore has to outlive it: it stays.
+    if (!c.in_graphs) library().destroy(c.comm);
   }
 }
 
@@ -193,9 +194,7 @@ std::shared_ptr<NcclWork> NcclGroup::run(
   const cuda::CUstream current = cuda::current_stream(device), stream = later ? c.stream : current;
   auto work = std::make_shared<NcclWork>(shared_from_this(), std::move(what), ++sequence_, device);
   work->captured_ = cuda::capturing(current);
-  CHECK(Kind::NotImplemented, !work->captured_,
-      "torch.distributed: collectives over NCCL cannot be captured in a CUDA graph yet; run them outside of the "
-      "capture");
+  if (work->captured_) c.in_graphs = true;
   work->end_ = take_event(device);
   if (later) {
     cuda::check(d.event_record(work->end_, current), "cuEventRecord");

@@ -68,6 +68,7 @@ class NcclWork {
 struct DeviceComm {
   nccl::Comm comm = nullptr;
   cuda::CUstream stream = nullptr;  // of asynchronous collectives
+  bool in_graphs = false;           // CUDA graphs hold what was issued on it
 };
 
 class NcclGroup : public std::enable_shared_from_this<NcclGroup> {

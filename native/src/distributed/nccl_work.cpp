@@ -79,8 +79,9 @@ std::string NcclWork::error() const {
 }
 
 void NcclWork::release() {
+  std::vector<DeviceCollective> gone;  // ends after the lock: memory's end may wait for Python's
   const std::lock_guard held(lock_);
-  what_.clear();
+  gone.swap(what_);
 }
 
 bool NcclWork::ended() {

@@ -19,7 +19,7 @@ bool tensors_of(PyObject* o, Tensors* to) {  // a list or tuple of CUDA tensors;
   PyObject** items = PySequence_Fast_ITEMS(o);
   to->reserve(size_t(n));
   for (Py_ssize_t i = 0; i < n; ++i) {
-    if (!is_tensor(items[i]) || !unwrap(items[i])->device().is_cuda()) return false;
+    if (!is_tensor(items[i]) || !unwrap(items[i])->device().is_cuda() || !has_data(*unwrap(items[i]))) return false;
     to->emplace_back(unwrap(items[i]));
   }
   return true;
@@ -77,7 +77,7 @@ PyObject* each(PyObject*, PyObject* const* args, Py_ssize_t n) {
         continue;
       }
       if (is_tensor(o)) {
-        if (!unwrap(o)->device().is_cuda()) Py_RETURN_NONE;
+        if (!unwrap(o)->device().is_cuda() || !has_data(*unwrap(o))) Py_RETURN_NONE;
         rest[k].kind = cuda::Share::one;
         lists[k].emplace_back(unwrap(o));
       } else if (!tensors_of(o, &lists[k])) {

@@ -212,8 +212,8 @@ class Reducer:
         if not (self.find_unused or self.at_end):
             return everything
         mine = now.ready - now.unused
-        used = torch.tensor([int(i in mine) for i in everything], dtype=torch.int32)
-        collectives.all_reduce(used.to(self._parameters[0].device), group=self._group)
+        used = torch.tensor([int(i in mine) for i in everything], dtype=torch.int32).to(self._parameters[0].device)
+        collectives.all_reduce(used, group=self._group)
         return {i for i, count in enumerate(used.tolist()) if count}
 
     def _finish(self) -> None:

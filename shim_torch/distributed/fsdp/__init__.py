@@ -1,10 +1,19 @@
-"""``torch.distributed.fsdp``: the types, so that ``isinstance`` answers. Sharding needs several processes and is not supported."""
+"""``torch.distributed.fsdp``: ``fully_shard``, and the types of FullyShardedDataParallel, which is not supported."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from shim_torch._impl.distributed.fully_sharded import (
+    CPUOffloadPolicy,
+    FSDPModule,
+    MixedPrecisionPolicy,
+    OffloadPolicy,
+    UnshardHandle,
+    fully_shard,
+    register_fsdp_forward_method,
+    share_comm_ctx,
+)
 from shim_torch.distributed.fsdp._flat_param import FlatParameter
 from shim_torch.distributed.fsdp.api import (
     BackwardPrefetch,
@@ -45,12 +54,15 @@ __all__ = [
     "StateDictConfig",
     "StateDictSettings",
     "StateDictType",
+    "UnshardHandle",
     "fully_shard",
+    "register_fsdp_forward_method",
+    "share_comm_ctx",
 ]
 
 
 def _refuse(what: str) -> NotImplementedError:
-    return NotImplementedError(f"torch.distributed.fsdp.{what} is not supported by shim-torch: groups have one process")
+    return NotImplementedError(f"torch.distributed.fsdp.{what} is not supported by shim-torch: use fully_shard")
 
 
 class FullyShardedDataParallel(Module):
@@ -65,34 +77,3 @@ class FullyShardedDataParallel(Module):
         import contextlib
 
         return contextlib.nullcontext()
-
-
-class FSDPModule:
-    """The mark of modules that ``fully_shard`` changed; there are none."""
-
-
-def fully_shard(module: Any, **_: Any) -> Any:
-    """Spreads a module's parameters over processes: NotImplementedError."""
-    raise _refuse("fully_shard")
-
-
-@dataclass(frozen=True)
-class MixedPrecisionPolicy:
-    """The dtypes of ``fully_shard``."""
-
-    param_dtype: Any = None
-    reduce_dtype: Any = None
-    output_dtype: Any = None
-    cast_forward_inputs: bool = True
-
-
-@dataclass
-class OffloadPolicy:
-    """No offloading."""
-
-
-@dataclass
-class CPUOffloadPolicy(OffloadPolicy):
-    """Parameters are kept on the CPU."""
-
-    pin_memory: bool = True

@@ -56,11 +56,6 @@ class DistributedDataParallel(Module):
         self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._join_config = _JoinConfig.construct_disabled_join_config()
         self._several = distributed.get_world_size(self.process_group) > 1
-        if self._several and self.device.type == "cuda":
-            raise NotImplementedError(
-                "torch.nn.parallel.DistributedDataParallel: several processes with parameters on CUDA are not supported yet; reduce "
-                "the gradients with torch.distributed.all_reduce(), or use CPU tensors with backend='gloo'"
-            )
         cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
         if self._several:
             self._same_everywhere(named)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.optim.local_parts import local_parts
 from shim_torch._impl.records.pointwise.foreach import norms_on_cuda
 from shim_torch.autograd.grad_mode import no_grad
 
@@ -29,6 +31,11 @@ def get_total_norm(
     if not tensors:
         return shim_torch.tensor(0.0)
     first = tensors[0].device
+    if all(hasattr(t, "_spec") for t in tensors):
+        from shim_torch._impl.distributed.spread_norms import total_norm as spread_norm
+
+        total = spread_norm(tensors, float(norm_type))
+        return _finite(total, norm_type) if error_if_nonfinite else total
     stacked = norms_on_cuda(tensors, float(norm_type))
     if stacked is None:
         norm, order = _core.function("aten::linalg_vector_norm"), float(norm_type)
@@ -36,7 +43,12 @@ def get_total_norm(
         norms = [n if n.device == first else n.to(first) for n in norms]
         stacked = shim_torch.stack(norms)
     total = shim_torch.ops.aten.linalg_vector_norm(stacked, float(norm_type))
-    if error_if_nonfinite and bool(shim_torch.logical_or(total.isnan(), total.isinf())):
+    return _finite(total, norm_type) if error_if_nonfinite else total
+
+
+def _finite(total: Any, norm_type: float) -> Any:
+    """The norm. Errors: RuntimeError where it is not finite."""
+    if not math.isfinite(float(total)):
         raise RuntimeError(
             f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be "
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
@@ -63,6 +75,12 @@ def clip_grad_norm_(
 
 
 def _scale(grads: list[Any], factor: Any) -> None:
+    if hasattr(factor, "_spec") and grads and all(hasattr(g, "_spec") for g in grads):
+        grads, factor = local_parts(grads)[0], factor.full_tensor()
+        if hasattr(grads[0], "_spec"):
+            raise NotImplementedError(
+                "torch.nn.utils.clip_grad_norm_: gradients that are parts of a sum are not supported by shim-torch"
+            )
     if grads and grads[0].is_cuda and _core.cuda_each("mul", True, grads, (factor,), None) is not None:
         return
     for g in grads:

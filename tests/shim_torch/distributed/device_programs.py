@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import time
 from datetime import timedelta
@@ -62,11 +63,15 @@ def reductions(rank: int, number: int, folder: Any) -> dict[Any, Any]:
                 found["reduce_scatter", dtype, name] = answer(scattered)
     found["int16"] = answer(lambda: dist.all_reduce(here(torch.zeros(2, dtype=torch.int16))))
     for dtype in ("float32", "float16", "bfloat16", "float64"):
-        x = here(values(dtype, rank))
-        dist.all_reduce(x, dist._make_nccl_premul_sum(0.5))
-        y = here(values(dtype, rank))
-        dist.all_reduce(y, dist._make_nccl_premul_sum(here(torch.tensor([0.25], dtype=y.dtype))))
-        found["premul", dtype] = seen(x), seen(y)
+
+        def scaled(factor: Any, dtype: str = dtype) -> Any:
+            x = here(values(dtype, rank))
+            dist.all_reduce(x, dist._make_nccl_premul_sum(factor))
+            return x
+
+        on_device = here(torch.tensor([0.25]).to(getattr(torch, dtype)))
+        # PyTorch refuses a number for bfloat16.
+        found["premul", dtype] = answer(lambda: scaled(0.5)), answer(functools.partial(scaled, on_device))
     found["cpu"] = answer(lambda: dist.all_reduce(torch.zeros(2)))
     found["strided"] = answer(lambda: dist.all_reduce(here(torch.zeros(4, 4)).t()[1:]))
     dist.destroy_process_group()
@@ -149,7 +154,7 @@ def together(rank: int, number: int, folder: Any) -> list[Any]:
     work = dist.all_reduce(tensors[0], async_op=True)
     future = work.get_future().then(lambda f: f.value()[0].cpu().tolist())
     work.wait(timedelta(seconds=10))
-    found += [work.is_completed(), work.exception(), future.wait(), seen(work.result())]
+    found += [work.is_completed(), answer(work.exception), future.wait(), seen(work.result())]
     objects: list[Any] = [None] * number
     dist.all_gather_object(objects, {"rank": rank})
     shared = ["a", {1: 2}] if rank == 1 else [None, None]
@@ -224,35 +229,6 @@ def stuck(rank: int, number: int, folder: Any, how: str) -> Any:
     return [*found, told(lambda: dist.all_reduce(x, group=group))]
 
 
-def graphs(rank: int, number: int, folder: Any) -> Any:
-    """Collectives in a CUDA graph, synchronous and asynchronous; a group's first one is refused there."""
-    begin(rank, number, folder)
-    x, y = here(torch.zeros(64)), here(torch.zeros(64))
-    dist.all_reduce(x)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        dist.all_reduce(x)
-        work = dist.all_reduce(y, async_op=True)
-        work.wait()
-        x.add_(y)
-    found = []
-    for value in (1.0, 2.0):
-        x.fill_(value + rank), y.fill_(10.0)
-        graph.replay()
-        torch.cuda.synchronize()
-        found.append((float(x[0]), float(y[63])))
-    fresh = dist.new_group(range(number))
-
-    def first() -> None:
-        with torch.cuda.graph(torch.cuda.CUDAGraph()):
-            dist.all_reduce(x, group=fresh)
-
-    found.append(told(first))
-    dist.destroy_process_group()
-    return found
-
-
 def lost(rank: int, number: int, folder: Any) -> Any:
     """The last rank ends: who waits on the host for a collective with it learns of it."""
     os.environ["TORCH_NCCL_ASYNC_ERROR_HANDLING"] = "2"
@@ -266,34 +242,3 @@ def lost(rank: int, number: int, folder: Any) -> Any:
     began = time.monotonic()
     first = told(lambda: dist.all_reduce(x, async_op=True).wait(timedelta(seconds=15)))
     return first, time.monotonic() - began, told(lambda: dist.all_reduce(x))
-
-
-def trained(rank: int, number: int, folder: Any) -> Any:
-    """Losses of DistributedDataParallel beside those of the whole batch in one process."""
-    begin(rank, number, folder)
-    nn = torch.nn
-
-    def model() -> Any:
-        torch.manual_seed(3)
-        return nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 256), nn.GELU(), nn.Linear(256, 8)).to(
-            "cuda"
-        )
-
-    torch.manual_seed(5)
-    data, target = torch.randn(20, number * 16, 64), torch.randn(20, number * 16, 8)
-    losses = []
-    for parallel in (False, True):
-        net = nn.parallel.DistributedDataParallel(model()) if parallel else model()
-        optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
-        losses.append([])
-        mine = slice(rank * 16, rank * 16 + 16) if parallel else slice(None)
-        for x, y in zip(data, target, strict=True):
-            loss = nn.functional.mse_loss(net(here(x[mine])), here(y[mine]))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total = loss.detach().clone()
-            if parallel:
-                dist.all_reduce(total, dist.ReduceOp.AVG)
-            losses[-1].append(float(total))
-    return max(abs(a - b) for a, b in zip(*losses, strict=True)), losses[0][-1]

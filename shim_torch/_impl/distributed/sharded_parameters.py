@@ -1,0 +1,271 @@
+"""Parameters of which each process of a group holds a part; the whole ones exist while a module needs them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import Any
+
+from shim_torch._impl.distributed import collectives
+from shim_torch._impl.distributed.parts import contiguous_strides
+from shim_torch._impl.distributed.redistribute import chunk
+from shim_torch._impl.distributed.reductions import ReduceOp
+from shim_torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+from shim_torch.distributed.tensor.placement_types import Replicate, Shard
+
+
+@dataclasses.dataclass
+class Piece:
+    """A parameter: ``part`` is this process's, ``whole`` has memory while it is gathered."""
+
+    owners: list[tuple[Any, str]]  # modules that have it, and as what
+    part: Any
+    whole: Any
+    dim: int  # that is split
+    size: int  # elements of a part, with what fills up the last one
+    local: tuple[int, ...]  # this part's shape
+    accumulated: Any = None  # gradients that were not reduced yet
+
+    def show(self, parameter: Any) -> None:
+        """Makes the part, or the whole, the modules' parameter."""
+        for module, name in self.owners:
+            module._parameters[name] = parameter
+
+
+@dataclasses.dataclass
+class Comms:
+    """How gradients are reduced, and the streams that all groups of a root have in common."""
+
+    copy_in: Any = None  # a stream, on CUDA
+    reductions: list[Any] = dataclasses.field(default_factory=list)  # under way
+
+    def on_copy_in(self) -> Any:
+        """A context in which CUDA work comes after what the optimizer did, and not after the layer that runs."""
+        from shim_torch import cuda
+
+        return contextlib.nullcontext() if self.copy_in is None else cuda.stream(self.copy_in)
+
+
+@dataclasses.dataclass
+class Reducing:
+    """What ``set_gradient_divide_factor`` and its like say."""
+
+    factor: float | None = None
+    force_sum: bool = False
+    hook: Any = None
+    across: bool = True  # over the copies too, of a mesh of two dimensions
+
+
+class Flat:
+    """Parameters of one dtype, whose parts lie in one tensor, so that one collective gathers them."""
+
+    def __init__(self, owned: list[tuple[Any, list[tuple[Any, str]]]], mesh: Any, place: Any, policy: Any) -> None:
+        self.mesh, self.policy = mesh, policy
+        self.group, self.n = mesh.get_group(mesh.ndim - 1), mesh.shape[-1]
+        self.at = mesh.get_coordinate()[-1]
+        first = owned[0][0]
+        self.dtype, self.device = first.dtype, first.device
+        self.pieces = [self._piece(p, owners, place(p)) for p, owners in owned]
+        self.total = sum(p.size for p in self.pieces)
+        self.data: Any = None
+        self.whole_there = False
+        self._gathering: Any = None
+        self.bind()
+
+    @property
+    def gathered_dtype(self) -> Any:
+        """Of the whole parameters."""
+        wanted = self.policy.param_dtype
+        return wanted if wanted is not None and self.dtype.is_floating_point else self.dtype
+
+    def _piece(self, p: Any, owners: Any, dim: int) -> Piece:
+        import shim_torch as torch
+        from shim_torch.distributed.tensor import DTensor
+
+        rows, first = chunk(p.shape[dim], self.n, self.at)
+        if dim and p.shape[dim] % self.n:
+            raise NotImplementedError(
+                f"FSDP does not support uneven sharding on dim {dim}: {tuple(p.shape)} (world size: {self.n})"
+            )
+        local = p.detach().narrow(dim, first, rows).contiguous()
+        spec = DTensorSpec(
+            self.mesh, (Replicate(),) * (self.mesh.ndim - 1) + (Shard(dim),),
+            TensorMeta(p.shape, contiguous_strides(p.shape), p.dtype),
+        )  # fmt: skip
+        part = torch.nn.Parameter(DTensor(local, spec), p.requires_grad)
+        whole = torch.nn.Parameter(torch.empty(p.shape, dtype=self.gathered_dtype, device=p.device), p.requires_grad)
+        whole.untyped_storage().resize_(0)
+        size = -(-p.shape[dim] // self.n) * (p.numel() // max(1, p.shape[dim]))
+        return Piece(owners, part, whole, dim, size, tuple(local.shape))
+
+    def bind(self) -> None:
+        """Takes the parts that the modules have now, and moves them into one tensor where they are not there yet."""
+        import shim_torch as torch
+
+        for p in self.pieces:
+            module, name = p.owners[0]
+            now = module._parameters[name]
+            if now is not p.whole and now is not p.part and hasattr(now, "_local_tensor"):
+                p.part = now  # moved, or loaded in its place
+        base, where = (None if self.data is None else self.data.data_ptr()), 0
+        fine = self.data is not None
+        for p in self.pieces:
+            held = p.part._local_tensor
+            there = base is not None and (not held.numel() or held.data_ptr() == base + where * held.element_size())
+            fine = fine and there and held.dtype == self.data.dtype and held.device == self.data.device
+            where += p.size
+        if fine:
+            return
+        held = self.pieces[0].part._local_tensor
+        self.dtype, self.device = held.dtype, held.device
+        self.data, where = torch.zeros(self.total, dtype=held.dtype, device=held.device), 0
+        for p in self.pieces:
+            held = p.part._local_tensor
+            mine = self.data[where : where + held.numel()].view(p.local)
+            mine.copy_(held.detach())
+            p.part._local_tensor = mine
+            where += p.size
+            if p.whole.device != self.device or p.whole.dtype != self.gathered_dtype:
+                empty = torch.empty(p.part.shape, dtype=self.gathered_dtype, device=self.device)
+                p.whole = torch.nn.Parameter(empty, p.part.requires_grad)
+                p.whole.untyped_storage().resize_(0)
+            p.show(p.part)
+
+    # --- whole parameters -------------------------------------------------------------------------------------------
+
+    def begin_gather(self, comms: Comms) -> None:
+        """Sends the parts; ``end_gather`` has the wholes."""
+        import shim_torch as torch
+
+        if self.whole_there or self._gathering is not None:
+            return
+        with torch.no_grad(), comms.on_copy_in():
+            mine = self.data if self.gathered_dtype == self.dtype else self.data.to(self.gathered_dtype)
+            out = torch.empty(self.n * self.total, dtype=self.gathered_dtype, device=self.device)
+            work = collectives.all_gather_into_tensor(out, mine, group=self.group, async_op=True)
+        self._gathering = work, out
+
+    def end_gather(self) -> None:
+        """The whole parameters, in the modules; on CUDA what the current stream gets from now on sees them."""
+        import shim_torch as torch
+
+        if self._gathering is None:
+            return
+        work, out = self._gathering
+        self._gathering = None
+        work.wait()
+        if out.is_cuda:
+            out.record_stream(torch.cuda.current_stream(out.device))
+        rows, where = out.view(self.n, self.total), 0
+        with torch.no_grad():
+            for p in self.pieces:
+                self._fill(p, rows[:, where : where + p.size])
+                where += p.size
+                p.whole.requires_grad_(p.part.requires_grad)
+                p.show(p.whole)
+        self.whole_there = True
+
+    def _fill(self, p: Piece, parts: Any) -> None:
+        import shim_torch as torch
+
+        p.whole.untyped_storage().resize_(p.whole.numel() * p.whole.element_size())
+        target = p.whole.data  # with a count of changes of its own: what was saved is the same again
+        if p.dim:
+            shape = list(target.shape)
+            shape[p.dim] //= self.n
+            target.copy_(torch.cat([part.view(shape) for part in parts.contiguous()], p.dim))
+        elif p.size * self.n == target.numel():
+            target.view(self.n, p.size).copy_(parts)
+        else:
+            target.view(-1).copy_(parts.reshape(-1)[: target.numel()])
+
+    def free(self) -> None:
+        """Gives the wholes' memory back; the modules have the parts."""
+        if self._gathering is not None:
+            self._gathering[0].wait()
+            self._gathering = None
+        for p in self.pieces:
+            p.show(p.part)
+            if self.whole_there:
+                p.whole.untyped_storage().resize_(0)
+        self.whole_there = False
+
+    # --- gradients --------------------------------------------------------------------------------------------------
+
+    def keep_gradients(self) -> None:
+        """Adds this backward's to what is reduced later."""
+        wanted = self.policy.reduce_dtype
+        for p in self.pieces:
+            if (grad := p.whole.grad) is not None:
+                grad = grad if wanted is None else grad.to(wanted)
+                p.accumulated = grad if p.accumulated is None else p.accumulated + grad
+                p.whole.grad = None
+
+    def begin_reduce(self, how: Reducing) -> Reduction | None:
+        """Sends the gradients; None where there are none."""
+        import shim_torch as torch
+
+        with torch.no_grad():
+            if any(p.accumulated is not None for p in self.pieces):
+                self.keep_gradients()
+            found = [(p, p.whole.grad if p.accumulated is None else p.accumulated) for p in self.pieces]
+            found = [(p, grad) for p, grad in found if grad is not None]
+            if not found:
+                return None
+            dtype = found[0][1].dtype if self.policy.reduce_dtype is None else self.policy.reduce_dtype
+            sent = torch.empty((self.n, sum(p.size for p, _ in found)), dtype=dtype, device=self.device)
+            where = 0
+            for p, grad in found:
+                self._put(sent[:, where : where + p.size], p, grad)
+                where += p.size
+                p.whole.grad = p.accumulated = None
+            return Reduction(self, [p for p, _ in found], sent.view(-1), how)
+
+    def _put(self, to: Any, p: Piece, grad: Any) -> None:
+        if p.dim:
+            for row, part in zip(to, grad.chunk(self.n, p.dim), strict=True):
+                row.view(part.shape).copy_(part)
+        elif p.size * self.n == grad.numel():
+            to.copy_(grad.reshape(self.n, p.size))
+        else:
+            for row, part in zip(to, grad.reshape(-1).split(p.size), strict=False):
+                row[: part.numel()].copy_(part)
+
+
+class Reduction:
+    """Gradients on their way: each process gets those of its parts."""
+
+    def __init__(self, flat: Flat, pieces: list[Piece], sent: Any, how: Reducing) -> None:
+        import shim_torch as torch
+
+        self.flat, self.pieces, self.how = flat, pieces, how
+        self.copies = flat.mesh.shape[0] if flat.mesh.ndim > 1 else 1
+        self.average = how.factor is None and not how.force_sum and sent.dtype in (torch.float32, torch.bfloat16)
+        self.out = torch.empty(sent.numel() // flat.n, dtype=sent.dtype, device=sent.device)
+        self.work = collectives.reduce_scatter_tensor(self.out, sent, self._op, group=flat.group, async_op=True)
+
+    @property
+    def _op(self) -> Any:
+        return ReduceOp.AVG if self.average else ReduceOp.SUM
+
+    def end(self) -> None:
+        """Adds them to the parts' gradients."""
+        import shim_torch as torch
+        from shim_torch.distributed.tensor import DTensor
+
+        with torch.no_grad():
+            self.work.wait()
+            if self.copies > 1 and self.how.across:
+                collectives.all_reduce(self.out, self._op, group=self.flat.mesh.get_group(0))
+            if self.how.hook is not None:
+                self.how.hook(self.out)
+            if not self.average:
+                self.out.div_(self.flat.n * self.copies if self.how.factor is None else self.how.factor)
+            whole, where = self.out.to(self.flat.dtype), 0
+            for p in self.pieces:
+                new = whole[where : where + p.part._local_tensor.numel()].view(p.local)
+                where += p.size
+                if p.part.grad is None:
+                    p.part.grad = DTensor(new, p.part._spec)
+                else:
+                    p.part.grad._local_tensor.add_(new)
