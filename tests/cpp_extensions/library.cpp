@@ -44,6 +44,16 @@ at::Tensor square(const at::Tensor& x, double scale, const std::optional<at::Ten
   return Square::apply(x, scale, bias);
 }
 
+using Tensors = c10::Dict<std::string, at::Tensor>;
+Tensors multiplied(const Tensors& all, const c10::Dict<std::string, int64_t>& by) {
+  Tensors made;
+  for (const auto& entry : all) made.insert(entry.key(), entry.value() * by.at(entry.key()));
+  return made;
+}
+at::Scalar next(const at::Scalar& x) {
+  return x.isFloatingPoint() ? at::Scalar(x.toDouble() + 1) : at::Scalar(x.toLong() + 1);
+}
+
 }  // namespace
 
 TORCH_LIBRARY(shim_cxx_test, m) {
@@ -53,6 +63,8 @@ TORCH_LIBRARY(shim_cxx_test, m) {
   m.def("total(Tensor[] all) -> Tensor", &total);
   m.def("fails(Tensor x) -> Tensor", &fails);
   m.def("square(Tensor x, float scale, Tensor? bias=None) -> Tensor", &square);
+  m.def("multiplied", &multiplied);
+  m.def("next", &next);
   m.def("inferred", [](at::Tensor x, int64_t n, const std::vector<int64_t>& sizes) { return x.add(n).reshape(sizes); });
 }
 TORCH_LIBRARY_IMPL(shim_cxx_test, CPU, m) {

@@ -73,6 +73,15 @@ at::Tensor out_form(at::Tensor x) {
 at::Tensor converted(at::Tensor x, at::Tensor like) {
   return x.to(like.dtype()) + x.to(like.options()) + x.to(torch::kCPU) + x.toType(at::kDouble);
 }
+namespace F = torch::nn::functional;
+at::Tensor padded(at::Tensor x) {
+  return F::pad(x, F::PadFuncOptions({1, 0})) + F::pad(x, F::PadFuncOptions({2, -1}).mode(torch::kConstant).value(2));
+}
+at::Tensor reflected(at::Tensor x) { return F::pad(x, F::PadFuncOptions({2, 1}).mode(torch::kReflect)); }
+std::vector<at::Tensor> drawn(at::Generator g) {
+  auto first = torch::randperm(5);
+  return {first, torch::randperm(5, g, torch::kLong), torch::randperm(3, torch::dtype(at::kInt).layout(at::kStrided))};
+}
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("text", &text);
@@ -86,5 +95,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("modes", &modes);
   m.def("gradient", &gradient, py::call_guard<py::gil_scoped_release>());
   m.def("out_form", &out_form);
+  m.def("padded", &padded);
+  m.def("reflected", &reflected);
+  m.def("drawn", &drawn);
   m.def("converted", &converted);
 }

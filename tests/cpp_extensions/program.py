@@ -92,6 +92,8 @@ def operators(m: Any) -> None:
     show("modes", lambda: m.modes(x.requires_grad_()))
     show("gradient", lambda: m.gradient())
     show("out", lambda: m.out_form(y))
+    show("padded", lambda: [m.padded(y), m.reflected(y)])
+    show("drawn", lambda: m.drawn(torch.manual_seed(1234)))
     show("converted", lambda: m.converted(y, torch.ones(1, dtype=torch.int32)))
 
 
@@ -102,7 +104,7 @@ def library(_: Any) -> None:
         "schema",
         lambda: [
             str(getattr(ops, n).default._schema)
-            for n in ("scaled", "counted", "fill_with", "total", "inferred", "old_way")
+            for n in ("scaled", "counted", "fill_with", "total", "inferred", "old_way", "multiplied", "next")
         ],
     )
     show(
@@ -117,7 +119,11 @@ def library(_: Any) -> None:
     show("counted", lambda: ops.counted(x, [2, 1], "abc", f=3.0))
     y = x.clone()
     show("fill_with", lambda: [ops.fill_with(y, 7), y])
+    show("opcheck", lambda: torch.library.opcheck(ops.fill_with.default, (x.clone(), 7)))
     show("total", lambda: ops.total([x, x, x]))
+    show("multiplied", lambda: sorted(ops.multiplied({"a": x, "b": x}, {"a": 2, "b": 3}).items(), key=lambda i: i[0]))
+    show("not a dictionary", lambda: ops.multiplied([x], {"a": 2}))
+    show("next", lambda: [ops.next(2), ops.next(2.5), ops.next(True)])
     show("fails", lambda: ops.fails(x))
     show("inferred", lambda: ops.inferred(x, 2, [2, 1]))
     show("old_way", lambda: ops.old_way(x))

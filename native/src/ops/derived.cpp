@@ -77,6 +77,8 @@ void make_by_schema(Operator& o, Operator& f, Schema schema) {
     o.functional = f.functional == &f ? nullptr : f.functional;
     o.native = f.native;
     o.native_data = f.native_data;
+    o.native_cpu = f.native_cpu;
+    o.native_cpu_data = f.native_cpu_data;
     o.dispatch_leaf = f.dispatch_leaf;
   }
 }

@@ -39,10 +39,20 @@ SchemaNames schema_names(std::string_view whole) {
   return names;
 }
 
+namespace {
+
+std::string with_brackets(std::string text) {  // Dict(str, Dict(str, int)) is shown as Dict[str, Dict[str, int]]
+  if (text.rfind("Dict(", 0) != 0) return text;
+  for (char& c : text) c = c == '(' ? '[' : c == ')' ? ']' : c;
+  return text;
+}
+
+}  // namespace
+
 std::string jit_type(const ArgType& t) {
   static const char* names[] = {"Tensor", "number", "int", "float", "bool", "str", "int", "int", "Device", "int",
       "Generator", "Stream", "Storage", "Dimname", "Any"};
-  std::string s = !t.other.empty() ? t.other : t.symint ? "SymInt" : names[t.base];
+  std::string s = !t.other.empty() ? with_brackets(t.other) : t.symint ? "SymInt" : names[t.base];
   if (t.list) s = "List[" + (t.element_optional ? "Optional[" + s + "]" : s) + "]";
   return t.optional ? "Optional[" + s + "]" : s;
 }

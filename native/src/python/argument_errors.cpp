@@ -1,6 +1,7 @@
 // PyTorch's texts for calls that fit no overload.
 #include <algorithm>
 
+#include "ops/schema_names.h"
 #include "python/arguments.h"
 #include "python/foreign.h"
 
@@ -101,11 +102,12 @@ void raise_op_failure(Operator& op, const CallArgs& c, const Failure& f) {
         "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #%d '%s'", int(f.slot),
         op.schema.args[f.slot].name.c_str());
   } else if (f.what == Failure::type) {
+    const ArgType& type = op.schema.args[f.slot].type;
     PyErr_Format(PyExc_RuntimeError,
         "%s() Expected a value of type '%s' for argument '%s' but instead found type '%s'.\nPosition: %d\nValue: "
         "%R\nDeclaration: %s",
-        name.c_str(), type_text(op.schema.args[f.slot].type).c_str(), op.schema.args[f.slot].name.c_str(),
-        type_name(f.value).c_str(), int(f.slot), f.value, declaration.c_str());
+        name.c_str(), (type.other.empty() ? type_text(type) : jit_type(type)).c_str(),
+        op.schema.args[f.slot].name.c_str(), type_name(f.value).c_str(), int(f.slot), f.value, declaration.c_str());
   } else if (f.what == Failure::too_many || f.what == Failure::none) {
     PyErr_Format(PyExc_RuntimeError,
         "%s() expected at most %zu argument(s) but received %zu argument(s). Declaration: %s", name.c_str(),

@@ -163,6 +163,30 @@ bool class_named(PyObject* o, const char* name) {
   return std::strcmp(dot ? dot + 1 : type, name) == 0;
 }
 
+// Of a dictionary's keys and values; those of other types are the kernel's to refuse.
+bool is_of_type(std::string_view type, PyObject* o) {
+  if (type == "str") return PyUnicode_Check(o);
+  if (type == "int") return PyLong_Check(o);
+  if (type == "float") return PyFloat_Check(o) || PyLong_Check(o);
+  if (type == "bool") return PyBool_Check(o);
+  return type != "Tensor" || is_tensor(o);
+}
+
+// "Dict(str, Tensor)": the key's type is one word.
+Fit to_dictionary(std::string_view type, PyObject* o, PyObject** out) {
+  if (!PyDict_Check(o)) return Fit::no;
+  const size_t open = type.find('('), comma = type.find(',');
+  if (comma == type.npos) return take(o, out);
+  const std::string_view key_type = type.substr(open + 1, comma - open - 1);
+  std::string_view value_type = type.substr(comma + 1, type.size() - comma - 2);
+  value_type.remove_prefix(std::min(value_type.find_first_not_of(' '), value_type.size()));
+  Py_ssize_t at = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(o, &at, &key, &value))
+    if (!is_of_type(key_type, key) || !is_of_type(value_type, value)) return Fit::no;
+  return take(o, out);
+}
+
 Fit one(const ArgType& t, const Slot& s, PyObject* o, Bound& b, PyObject** out) {
   switch (t.base) {
     case ArgType::Tensor: return to_tensor(o, s, b, out);
@@ -179,7 +203,7 @@ Fit one(const ArgType& t, const Slot& s, PyObject* o, Bound& b, PyObject** out) 
     }
     case ArgType::Layout: return class_named(o, "layout") ? take(o, out) : Fit::no;
     case ArgType::Generator: return class_named(o, "Generator") ? take(o, out) : Fit::no;
-    default: return take(o, out);
+    default: return t.other.starts_with("Dict(") ? to_dictionary(t.other, o, out) : take(o, out);
   }
 }
 

@@ -45,6 +45,7 @@ class Schema(NamedTuple):
     overload: str
     arguments: list[Argument]
     returns: list[str]
+    bound: tuple[str, ...] = ()  # the names of the table's own arguments, where they are others
 
 
 def split(text: str) -> list[str]:
@@ -85,10 +86,12 @@ def parse(text: str) -> Schema | None:
 
 
 def collect(texts: Iterable[str]) -> dict[tuple[str, str], Schema]:
-    """Schemas by (name, overload); the first of a name stays."""
+    """Schemas by (name, overload): the first of a name tells its function's parameters, the last how its call is bound."""
     found: dict[tuple[str, str], Schema] = {}
     for schema in filter(None, map(parse, texts)):
-        found.setdefault((schema.name, schema.overload), schema)
+        first = found.setdefault((schema.name, schema.overload), schema)
+        if len(schema.arguments) != len(first.arguments):
+            found[schema.name, schema.overload] = first._replace(bound=tuple(a.name for a in schema.arguments))
     return found
 
 
@@ -203,11 +206,22 @@ def result(schema: Schema) -> str | None:
     return "void" if not kinds else kinds[0] if len(kinds) == 1 else f"::std::tuple<{','.join(map(str, kinds))}>"
 
 
+def bound_cells(schema: Schema, form: Form) -> list[str]:
+    """A function's cells in the order of the table's arguments; those that only the table has are None."""
+    if not schema.bound:
+        return form.cells
+    outs = [a.name for a in schema.arguments if a.written and a.keyword]
+    names = [a.name for a in schema.arguments if a.name not in outs] + outs
+    cells = dict(zip(names, form.cells, strict=True))
+    return [cells.get(name, "::shim::none_cell()") for name in schema.bound]
+
+
 def body(schema: Schema, form: Form, kind: str) -> str:
     """Of a function: its operator, its cells, its call."""
     outs = [safe(a.name) for a in schema.arguments if a.written and a.keyword]
-    cells = f"const ShimCell c[] = {{{', '.join(form.cells)}}}; " if form.cells else ""
-    given = f"c, {len(form.cells)}" if form.cells else "nullptr, 0"
+    handed = bound_cells(schema, form)
+    cells = f"const ShimCell c[] = {{{', '.join(handed)}}}; " if handed else ""
+    given = f"c, {len(handed)}" if handed else "nullptr, 0"
     op = f'static const ::shim::Op op("aten::{schema.name}", "{schema.overload}"); '
     if "&" not in kind:
         wants = kind == "at::Tensor" and any(t == "at::TensorOptions" for t, _, _ in form.parameters)

@@ -1,5 +1,6 @@
 #pragma once
 #include <shim/library.h>
+#include <shim/padding.h>
 #include <shim/version.h>
 namespace torch {
 using Dtype = at::ScalarType;
