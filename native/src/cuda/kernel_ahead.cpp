@@ -26,7 +26,7 @@ constexpr unsigned kMostThreads = 8;
 constexpr size_t kHistoryBytes = 256 * 1024;
 constexpr char kHistoryFile[] = "kernel_history.txt";
 
-struct Worker {
+struct AheadThread {
   std::thread thread;
   bool busy = false;
 };
@@ -37,7 +37,7 @@ struct Ahead {
   std::vector<std::string> asked;               // in order
   std::set<std::pair<int, std::string>> known;  // asked for, or queued before
   std::deque<std::pair<std::string, int>> queue;
-  std::vector<Worker> workers;
+  std::vector<AheadThread> workers;
   KernelHistory history;
   size_t written = 0;  // of `asked`, those whose place the history has
   bool loaded = false, stopped = false;
@@ -92,9 +92,9 @@ void start_workers(Ahead& a) {  // under the lock
   const size_t most = most_threads();
   if (a.workers.size() < most) a.workers.resize(most);
   size_t busy = 0;
-  for (const Worker& w : a.workers) busy += w.busy;
+  for (const AheadThread& w : a.workers) busy += w.busy;
   for (size_t i = 0; i < most && busy < a.queue.size() && !a.stopped; ++i) {
-    Worker& w = a.workers[i];
+    AheadThread& w = a.workers[i];
     if (w.busy) continue;
     if (w.thread.joinable()) w.thread.join();  // it has nothing left to do
     w.busy = true;
@@ -144,14 +144,14 @@ void write_history(Ahead& a) {
 void end_looking_ahead() {
   nvrtc::stop();
   Ahead& a = ahead();
-  std::vector<Worker> all;
+  std::vector<AheadThread> all;
   {
     std::lock_guard<std::mutex> guard(a.lock);
     a.stopped = true;
     a.queue.clear();
-    for (Worker& w : a.workers) all.push_back({std::move(w.thread), true});
+    for (AheadThread& w : a.workers) all.push_back({std::move(w.thread), true});
   }
-  for (Worker& w : all)
+  for (AheadThread& w : all)
     if (w.thread.joinable()) w.thread.join();
 }
 
