@@ -6,6 +6,7 @@
 #include "cpu/loops.h"
 #include "ops/integer_range.h"
 #include "ops/placed.h"
+#include "ops/spacing.h"
 
 namespace shim {
 namespace {
@@ -41,20 +42,12 @@ Outcome<Tensor> float_range(double start, double end, double step, DType t) {
   return out;
 }
 
-// From both ends to the middle, each product and sum rounded once: PyTorch's bits. Integers are ends first, and stepped between in double.
-template <class T> void spaced(const TensorImpl& out, Scalar start, Scalar end) {
-  using Compute = std::conditional_t<std::is_integral_v<T>, double, T>;
-  const auto number = [&](Scalar s) {
-    check_fits(s, out.dtype());
-    if constexpr (std::is_integral_v<T>)
-      if (s.type != Scalar::Float) return Compute(T(s.i));
-    return Compute(T(s.to_double()));
-  };
+template <class T> void spaced(const TensorImpl& out, const Spacing<T>& by) {
+  using Step = typename Spacing<T>::Step;
   const int64_t steps = out.numel();
-  const Compute first = number(start), last = number(end), step = (last - first) / Compute(steps - 1);
   T* to = out.data_as<T>();
-  for (int64_t i = 0; i < steps / 2; ++i) to[i] = T(std::fma(step, Compute(i), first));
-  for (int64_t i = steps / 2; i < steps; ++i) to[i] = T(std::fma(-step, Compute(steps - 1 - i), last));
+  for (int64_t i = 0; i < steps / 2; ++i) to[i] = T(std::fma(by.step, Step(i), by.first));
+  for (int64_t i = steps / 2; i < steps; ++i) to[i] = T(std::fma(-by.step, Step(steps - 1 - i), by.last));
 }
 
 }  // namespace
@@ -83,18 +76,13 @@ Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<
   if (start.type == Scalar::Complex || end.type == Scalar::Complex) return NotMine{"complex ends"};
   const DType t = dtype.value_or(default_dtype());
   if (start.big || end.big) return NotMine{"ends of 2**63 or more"};
-  Tensor out = empty(IntArrayRef(&steps, 1), t, Device{});
-  switch (t) {
-    case DType::f32: spaced<float>(*out, start, end); break;
-    case DType::f64: spaced<double>(*out, start, end); break;
-    case DType::u8: spaced<uint8_t>(*out, start, end); break;
-    case DType::i8: spaced<int8_t>(*out, start, end); break;
-    case DType::i16: spaced<int16_t>(*out, start, end); break;
-    case DType::i32: spaced<int32_t>(*out, start, end); break;
-    case DType::i64: spaced<int64_t>(*out, start, end); break;
-    default: return NotMine{"another dtype than an integer, float32 and float64"};
-  }
-  return out;
+  const auto run = [&]<class T>() -> Outcome<Tensor> {
+    const Spacing<T> by = spacing_of<T>(start, end, steps, t);
+    Tensor out = empty(IntArrayRef(&steps, 1), t, Device{});
+    spaced<T>(*out, by);
+    return out;
+  };
+  return for_spaced_dtype<Outcome<Tensor>>(t, run, NotMine{"another dtype than an integer, float32 and float64"});
 }
 
 Outcome<Tensor> empty_like(const Tensor& self, std::optional<DType> dtype, std::nullopt_t, std::optional<Device> device,

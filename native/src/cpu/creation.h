@@ -7,7 +7,7 @@ namespace shim {
 // start, start + step ... before `end`: int64 of ints, the default dtype of floats, or int32, int64, float32, float64 as asked.
 Outcome<Tensor> arange(IntOrFloat start, IntOrFloat end, IntOrFloat step, std::optional<DType>, Ignored layout,
     std::optional<Device>, std::optional<bool> pin_memory);
-// float32 or float64, computed from both ends to the middle.
+// Integers, float32 or float64, computed from both ends to the middle.
 Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType>, Ignored layout,
     std::optional<Device>, std::optional<bool> pin_memory);
 Outcome<Tensor> empty_like(const Tensor& self, std::optional<DType>, std::nullopt_t layout, std::optional<Device>,

@@ -30,8 +30,7 @@ template <class T> void flip_loop(void*, char* const* data, const int64_t* steps
 
 // turned[d]: whether dim d runs backwards. Null: elements of a size that there is no loop for.
 Tensor flipped(const TensorImpl& self, const bool* turned) {
-  const Dims order = dense_strides(self.sizes(), std::vector<Dims>{{self.strides().begin(), self.strides().end()}});
-  Tensor out = empty_strided(self.sizes(), order, self.dtype(), Device{});
+  Tensor out = empty_strided(self.sizes(), strides_in_order_of(self), self.dtype(), Device{});
   if (!self.numel()) return out;
   Dims strides(self.strides().begin(), self.strides().end());
   char* data = static_cast<char*>(const_cast<void*>(static_cast<const void*>(self.data())));

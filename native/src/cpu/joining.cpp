@@ -53,21 +53,6 @@ Outcome<Tensor> cat(TensorList tensors, int64_t dim) {
   });
 }
 
-Outcome<Tensor> stack(TensorList tensors, int64_t dim) {
-  // Images in channels last are joined as images, so that along the first two dims the result has their order.
-  const int64_t dims = tensors.empty() ? 0 : tensors[0]->dim();
-  if (dims > 3 && (dim == 0 || dim == 1) && suggest_memory_format(*tensors[0]) != MemoryFormat::contiguous) {
-    for (const Tensor& t : tensors)
-      if (!std::ranges::equal(t->sizes(), tensors[0]->sizes())) return NotMine{"tensors of other sizes"};
-    const Outcome<Tensor> joined = cat(tensors, dim);
-    if (!joined) return joined.why();
-    Dims sizes(tensors[0]->sizes().begin(), tensors[0]->sizes().end());
-    sizes.insert(sizes.begin() + dim, int64_t(tensors.size()));
-    return view(**joined, sizes);
-  }
-  Outcome<std::vector<Tensor>> parts = unsqueezed(tensors, &dim);
-  if (!parts) return parts.why();
-  return cat(*parts, dim);
-}
+Outcome<Tensor> stack(TensorList tensors, int64_t dim) { return stacked(tensors, dim, cat); }
 
 }  // namespace shim

@@ -66,11 +66,7 @@ Outcome<Tensor> cat(TensorList tensors, int64_t dim) {
   return out;
 }
 
-Outcome<Tensor> stack(TensorList tensors, int64_t dim) {
-  Outcome<std::vector<Tensor>> parts = unsqueezed(tensors, &dim);
-  if (!parts) return parts.why();
-  return cat(*parts, dim);
-}
+Outcome<Tensor> stack(TensorList tensors, int64_t dim) { return stacked(tensors, dim, cat); }
 
 Tensor take_along(const TensorImpl& self, int64_t dim, const TensorImpl& index, bool wraps) {
   const int n = self.dim();

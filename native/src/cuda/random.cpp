@@ -110,14 +110,14 @@ Outcome<std::tuple<Tensor, Tensor>> dropout(const Tensor& self, double p, int64_
   if (!floating(self->dtype())) return kOtherDtype;
   Dims order, back(size_t(self->dim()));  // the dims as they lie in memory: the results lie like the input
   for (int d = 0; d < self->dim(); ++d) order.push_back(d);
+  const Dims strides = strides_in_order_of(*self);
   sort_few(order.data(), order.data() + order.size(),
-      [&](int64_t a, int64_t b) { return self->strides()[size_t(a)] > self->strides()[size_t(b)]; });
+      [&](int64_t a, int64_t b) { return strides[size_t(a)] > strides[size_t(b)]; });
   for (size_t i = 0; i < order.size(); ++i) back[size_t(order[i])] = int64_t(i);
   const Tensor lying = self->is_contiguous() ? self : permute(*self, order);
-  const bool dense = lying->is_contiguous();
-  Tensor mask, out = drop(dense ? lying : self, p, uint64_t(seed), uint64_t(start), &mask);
+  Tensor mask, out = drop(lying, p, uint64_t(seed), uint64_t(start), &mask);
   if (!out) return kNotCompiled;
-  if (!dense || lying.get() == self.get()) return std::tuple{out, mask};
+  if (lying.get() == self.get()) return std::tuple{out, mask};
   return std::tuple{permute(*out, back), permute(*mask, back)};
 }
 

@@ -21,8 +21,11 @@ Outcome<Tensor> flip(const Tensor& given, IntArrayRef dims) {
   const TensorImpl& self = *given;
   bool turned[kMaxDims] = {};
   if (!mark_dims(dims, self, turned)) return NotMine{"no dims, or dims out of range or given twice"};
-  if (const Tensor rows = flip_rows(self, turned)) return rows;
-  Tensor out = empty(self.sizes(), self.dtype(), self.device());
+  const Dims order = strides_in_order_of(self);
+  const bool in_c_order = std::ranges::equal(order, contiguous_strides(self.sizes()));
+  if (in_c_order)
+    if (const Tensor rows = flip_rows(self, turned)) return rows;
+  Tensor out = empty_strided(self.sizes(), order, self.dtype(), self.device());
   if (!self.numel()) return out;
   const DType word = dtype_of_words(self.itemsize());
   Dims strides(self.strides().begin(), self.strides().end());

@@ -172,6 +172,7 @@ Outcome<Tensor> index_put(
   if (*target == Target::self && !self->is_contiguous()) return NotMine{"a self that is not contiguous"};
   if (values->dtype() != self->dtype()) return NotMine{"tensors of several dtypes"};
   const Tensor out = written(target, self);
+  const auto like_self = [&](const Tensor& t) { return *target == Target::self ? t : laid_out_as(t, *self); };
   const IntArrayRef sizes = out->sizes();
   Tensor keys = indices.size() == 1 && !adds ? indices[0] : flat_keys(indices, sizes.subspan(0, indices.size()));
   if (!keys) return NotMine{"indices that no kernel makes one of"};
@@ -180,14 +181,14 @@ Outcome<Tensor> index_put(
   for (size_t i = indices.size(); i < sizes.size(); ++i) rows.push_back(sizes[i]), shape.push_back(sizes[i]);
   if (!adds) {
     auto put = put_rows(view(*out, rows), keys, values->numel() == 1 ? values : expand(*values, shape));
-    return put ? Outcome<Tensor>(out) : put.why();
+    return put ? Outcome<Tensor>(like_self(out)) : put.why();
   }
-  if (!keys->numel()) return out;
+  if (!keys->numel()) return like_self(out);
   auto in_order = sort(view(*keys, Dims{keys->numel()}), 0, false);
   if (!in_order) return in_order.why();
   const auto& [sorted, order] = *in_order;  // equal places are added up in order: the same sums in every run
   auto added = add_runs_into(view(*out, rows), sorted, order, expand(*values, shape), -1);
-  return added ? Outcome<Tensor>(out) : added.why();
+  return added ? Outcome<Tensor>(like_self(out)) : added.why();
 }
 
 }  // namespace shim::cuda

@@ -7,6 +7,7 @@
 #include "cuda/entries/triangle.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
+#include "ops/spacing.h"
 
 namespace shim::cuda {
 namespace {
@@ -52,25 +53,26 @@ Outcome<Tensor> searchsorted(const Tensor& sequences, const Tensor& values, bool
   return out;
 }
 
-Outcome<Tensor> linspace(double start, double end, int64_t steps, std::optional<DType> dtype, Ignored, Device where,
+Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType> dtype, Ignored, Device where,
     std::optional<bool> pin_memory) {
   const DType t = dtype.value_or(default_dtype());
   if (pin_memory == true) return kPinned;
   if (!kernels_ready()) return kNoCompiler;
-  if (t != DType::f32 && t != DType::f64) return kOtherDtype;
   if (steps < 2) return NotMine{"fewer than two steps"};
   if ((steps + 255) / 256 > kMostBlocks) return kTooMany;
-  const Tensor out = empty(Dims{steps}, t, numbered(where));
-  const int device = out->device().index;
-  const auto f = find_kernel<entries::search::spaced>(searches, key_of(int(t), 63), device,
-      [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "OUT=i64", "MAKES=1"}; });
-  if (!f) return kNotCompiled;
-  const float first = float(start), last = float(end), by = (last - first) / float(steps - 1);
-  const double step = (end - start) / double(steps - 1);
-  const bool narrow = t == DType::f32;
-  launch(f, {(steps + 255) / 256}, device, out->data(), steps, narrow ? Bytes{&first} : Bytes{&start},
-      narrow ? Bytes{&last} : Bytes{&end}, narrow ? Bytes{&by} : Bytes{&step});
-  return out;
+  if (start.type == Scalar::Complex || end.type == Scalar::Complex || start.big || end.big)
+    return NotMine{"complex ends, or ends of 2**63 or more"};
+  const auto run = [&]<class T>() -> Outcome<Tensor> {
+    const Spacing<T> by = spacing_of<T>(start, end, steps, t);
+    const Tensor out = empty(Dims{steps}, t, numbered(where));
+    const int device = out->device().index;
+    const auto f = find_kernel<entries::search::spaced>(searches, key_of(int(t), 63), device,
+        [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "OUT=i64", "MAKES=1"}; });
+    if (!f) return kNotCompiled;
+    launch(f, {(steps + 255) / 256}, device, out->data(), steps, Bytes{&by.first}, Bytes{&by.last}, Bytes{&by.step});
+    return out;
+  };
+  return for_spaced_dtype<Outcome<Tensor>>(t, run, kOtherDtype);
 }
 
 namespace {

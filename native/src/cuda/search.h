@@ -9,8 +9,8 @@ namespace shim::cuda {
 // Of values of the sequences' dtype: one sequence for all, or as many as the values have rows.
 Outcome<Tensor> searchsorted(const Tensor& sequences, const Tensor& values, bool out_int32, bool right,
     std::optional<std::string_view> side, const OptionalTensor& sorter);
-// float32 and float64.
-Outcome<Tensor> linspace(double start, double end, int64_t steps, std::optional<DType>, Ignored layout, Device,
+// Integers, float32 and float64.
+Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType>, Ignored layout, Device,
     std::optional<bool> pin_memory);
 // (2, n), int32 or int64
 Outcome<Tensor> tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType>, Ignored layout, Device,

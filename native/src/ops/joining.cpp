@@ -1,10 +1,27 @@
 #include "ops/joining.h"
 
+#include <algorithm>
+
 namespace shim {
 
 namespace {
 
 constexpr NotMine kNoSuchDimToJoin{"a dim out of range"};
+
+// The tensors with a dim of size 1 at *dim, which becomes what it is from the front.
+Outcome<std::vector<Tensor>> unsqueezed(TensorList tensors, int64_t* dim) {
+  if (tensors.empty()) return NotMine{"no tensors"};
+  const int64_t dims = tensors[0]->dim() + 1;
+  if (*dim < -dims || *dim >= dims) return kNoSuchDimToJoin;
+  if (*dim < 0) *dim += dims;
+  std::vector<Tensor> parts;
+  parts.reserve(tensors.size());
+  for (const Tensor& t : tensors) {
+    if (t->dim() + 1 != dims) return NotMine{"tensors of other dims"};
+    parts.push_back(unsqueeze(*t, *dim));
+  }
+  return parts;
+}
 
 }  // namespace
 
@@ -32,18 +49,21 @@ Outcome<Joined> joined_sizes(TensorList tensors, int64_t dim) {
   return r;
 }
 
-Outcome<std::vector<Tensor>> unsqueezed(TensorList tensors, int64_t* dim) {
-  if (tensors.empty()) return NotMine{"no tensors"};
-  const int64_t dims = tensors[0]->dim() + 1;
-  if (*dim < -dims || *dim >= dims) return kNoSuchDimToJoin;
-  if (*dim < 0) *dim += dims;
-  std::vector<Tensor> parts;
-  parts.reserve(tensors.size());
-  for (const Tensor& t : tensors) {
-    if (t->dim() + 1 != dims) return NotMine{"tensors of other dims"};
-    parts.push_back(unsqueeze(*t, *dim));
+Outcome<Tensor> stacked(TensorList tensors, int64_t dim, Outcome<Tensor> (*cat)(TensorList, int64_t)) {
+  // Images in channels last are joined as images, so that along the first two dims the result has their order.
+  const int64_t dims = tensors.empty() ? 0 : tensors[0]->dim();
+  if (dims > 3 && (dim == 0 || dim == 1) && suggest_memory_format(*tensors[0]) != MemoryFormat::contiguous) {
+    for (const Tensor& t : tensors)
+      if (!std::ranges::equal(t->sizes(), tensors[0]->sizes())) return NotMine{"tensors of other sizes"};
+    const Outcome<Tensor> joined = cat(tensors, dim);
+    if (!joined) return joined.why();
+    Dims sizes(tensors[0]->sizes().begin(), tensors[0]->sizes().end());
+    sizes.insert(sizes.begin() + dim, int64_t(tensors.size()));
+    return view(**joined, sizes);
   }
-  return parts;
+  Outcome<std::vector<Tensor>> parts = unsqueezed(tensors, &dim);
+  if (!parts) return parts.why();
+  return cat(*parts, dim);
 }
 
 }  // namespace shim

@@ -19,7 +19,7 @@ inline std::span<const TensorImpl* const> pointers_of(TensorList tensors) {
 
 // The result's sizes and format, for tensors of one dtype and device whose sizes match but along `dim`.
 Outcome<Joined> joined_sizes(TensorList tensors, int64_t dim);
-// The tensors with a dim of size 1 at *dim, which becomes what it is from the front.
-Outcome<std::vector<Tensor>> unsqueezed(TensorList tensors, int64_t* dim);
+// stack with a device's cat.
+Outcome<Tensor> stacked(TensorList tensors, int64_t dim, Outcome<Tensor> (*cat)(TensorList, int64_t));
 
 }  // namespace shim

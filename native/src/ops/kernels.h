@@ -59,6 +59,7 @@ inline int64_t product_of(IntArrayRef d, size_t begin, size_t end) {
 }
 Tensor clone(const Tensor&, MemoryFormat = MemoryFormat::preserve);
 Scalar item(const Tensor&);                                   // synchronises
+Dims strides_in_order_of(const TensorImpl& like);             // without gaps, the dims in memory in the order of like's
 Tensor laid_out_as(const Tensor& t, const TensorImpl& like);  // t with its dims in memory in the order of like's
 Tensor sum_to_size(const Tensor&, IntArrayRef);
 

@@ -6,9 +6,11 @@
 typedef ELEMENT T;
 #if MAKES
 // out[i] = from start to end in equal steps, from both ends to the middle.
-extern "C" __global__ void __launch_bounds__(256) spaced(T* out, i64 n, T start, T end, T step) {
+// Integers are stepped between in double, as on the CPU.
+typedef pick<is_float<T>, T, double>::type Step;
+extern "C" __global__ void __launch_bounds__(256) spaced(T* out, i64 n, Step start, Step end, Step step) {
   const i64 i = i64(blockIdx.x) * 256 + threadIdx.x;
-  if (i < n) out[i] = i < n / 2 ? start + step * T(i) : end - step * T(n - 1 - i);
+  if (i < n) out[i] = T(i < n / 2 ? fma(step, Step(i), start) : fma(-step, Step(n - 1 - i), end));
 }
 #else
 typedef typename pick<is_narrow<T>, float, T>::type Compared;

@@ -20,7 +20,8 @@ def _part_check(part: Any, src: Any) -> None:
 def _laid_out_alike(self: Any) -> Any:
     """A copy with the strides and the start of ``self``: in C order where it overlaps itself or somebody looks on."""
     overlaps = any(step == 0 and n > 1 for n, step in zip(self.shape, self.stride(), strict=True))
-    if (self.is_contiguous() and not self.storage_offset()) or overlaps or not _core.unseen(self):
+    seen_by_none = _core.unseen_on_cuda(self) if self.is_cuda else _core.unseen(self)
+    if (self.is_contiguous() and not self.storage_offset()) or overlaps or not seen_by_none:
         return self.clone(memory_format=_core.contiguous_format)
     memory = _core.empty_tensor(
         (self.untyped_storage().nbytes() // self.element_size(),), dtype=self.dtype, device=self.device

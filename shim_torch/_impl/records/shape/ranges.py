@@ -218,7 +218,7 @@ def _spaced(xp, start, end, steps):
     if steps < 2:
         return i + start
     step = (end - start) / (steps - 1)
-    return xp.where(i < steps / 2, start + step * i, end - step * (steps - 1 - i))
+    return xp.where(i < steps // 2, start + step * i, end - step * (steps - 1 - i))
 
 
 def _as(xp, values, dtype):
