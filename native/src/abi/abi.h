@@ -12,11 +12,11 @@
 
 namespace shim::abi {
 
-using Value = uint64_t;           // StableIValue
-using Handle = TensorImpl*;       // AtenTensorHandle
-using List = std::vector<Value>;  // what a ListHandle points to
-using Err = int32_t;              // 0: done, 1: failed, the text is last_error()
-using Kernel = void (*)(Value* stack, uint64_t args, uint64_t returns);
+using Cell = uint64_t;           // StableIValue
+using Handle = TensorImpl*;      // AtenTensorHandle
+using List = std::vector<Cell>;  // what a ListHandle points to
+using Err = int32_t;             // 0: done, 1: failed, the text is last_error()
+using Kernel = void (*)(Cell* stack, uint64_t args, uint64_t returns);
 
 // --- errors (errors.cpp): a text a thread; nothing is thrown across the C boundary ------------------------------------
 void set_last_error(const std::string& text) noexcept;
@@ -54,10 +54,10 @@ class HeldGenerator : public RefCounted {
 };
 
 // --- values (values.cpp) ----------------------------------------------------------------------------------------------
-inline Value from_device(Device d) noexcept { return (Value(uint32_t(d.type)) << 32) + uint32_t(int32_t(d.index)); }
-inline Device to_device(Value v) { return make_device(int32_t(v >> 32), int32_t(uint32_t(v))); }
-void release(const ArgType&, Value) noexcept;  // frees what a value owns that nobody took
-void release_arguments(const Schema&, const Value* stack, size_t n) noexcept;
+inline Cell from_device(Device d) noexcept { return (Cell(uint32_t(d.type)) << 32) + uint32_t(int32_t(d.index)); }
+inline Device to_device(Cell v) { return make_device(int32_t(v >> 32), int32_t(uint32_t(v))); }
+void release(const ArgType&, Cell) noexcept;  // frees what a value owns that nobody took
+void release_arguments(const Schema&, const Cell* stack, size_t n) noexcept;
 
 // --- the registry (registry.cpp): filled while libraries load, on any thread, with or without the GIL ----------------
 struct Definition {
@@ -83,14 +83,14 @@ void note_python_kernel(
     const std::string& qualified, const std::string& overload);  // calls go the long way from now on
 
 // Runs a compiled kernel of the operator on the stack as it is; false where there is none or Python has a say.
-bool call_compiled(const std::string& qualified, const std::string& overload, Value* stack);
+bool call_compiled(const std::string& qualified, const std::string& overload, Cell* stack);
 const char* tag_name(int32_t tag) noexcept;
 
 // --- what needs the interpreter; installed by src/python/stable_abi.cpp ----------------------------------------------
 struct Host {
   const Schema* (*schema)(
       const char* name, const char* overload) = nullptr;  // null for an operator that is not there; wants the GIL
-  void (*dispatch)(const char* name, const char* overload, Value* stack, bool internal) = nullptr;
+  void (*dispatch)(const char* name, const char* overload, Cell* stack, bool internal) = nullptr;
   void (*warn)(const char* text) = nullptr;
   void (*set_stream)(void* stream, int device) = nullptr;
   void* (*pool_stream)(bool high_priority, int device) = nullptr;

@@ -6,19 +6,19 @@ namespace {
 
 template <class T> T at(uint64_t address, int64_t i = 0) { return reinterpret_cast<const T*>(address)[i]; }
 
-Value owned(Handle h) { return reinterpret_cast<Value>(handle_of(is_defined(h) ? Tensor(h) : Tensor())); }
+Cell owned(Handle h) { return reinterpret_cast<Cell>(handle_of(is_defined(h) ? Tensor(h) : Tensor())); }
 
-Value owned(HeldGenerator* g) {
+Cell owned(HeldGenerator* g) {
   if (g) g->retain();
-  return reinterpret_cast<Value>(g);
+  return reinterpret_cast<Cell>(g);
 }
 
 // The i-th element that a pointer points to, as PyTorch passes that type: a bool is an int32, a Scalar a double.
-Value element(const ArgType& type, uint64_t address, int64_t i) {
+Cell element(const ArgType& type, uint64_t address, int64_t i) {
   switch (type.base) {
     case ArgType::Tensor: return owned(at<Handle>(address, i));
     case ArgType::Generator: return owned(at<HeldGenerator*>(address, i));
-    case ArgType::Str: return reinterpret_cast<Value>(new std::string(at<const char*>(address, i)));
+    case ArgType::Str: return reinterpret_cast<Cell>(new std::string(at<const char*>(address, i)));
     case ArgType::Int:
     case ArgType::Float:
     case ArgType::Scalar: return at<uint64_t>(address, i);
@@ -31,11 +31,11 @@ Value element(const ArgType& type, uint64_t address, int64_t i) {
   }
 }
 
-Value plain(const ArgType& type, uint64_t cell) {
+Cell plain(const ArgType& type, uint64_t cell) {
   switch (type.base) {
     case ArgType::Tensor: return owned(&tensor_of(reinterpret_cast<Handle>(cell)));
     case ArgType::Generator: return owned(reinterpret_cast<HeldGenerator*>(cell));
-    case ArgType::Str: return reinterpret_cast<Value>(new std::string(reinterpret_cast<const char*>(cell)));
+    case ArgType::Str: return reinterpret_cast<Cell>(new std::string(reinterpret_cast<const char*>(cell)));
     case ArgType::Bool: return cell != 0;
     case ArgType::ScalarType:
     case ArgType::Layout:
@@ -44,16 +44,16 @@ Value plain(const ArgType& type, uint64_t cell) {
   }
 }
 
-Value owned(Value v) { return reinterpret_cast<Value>(new Value(v)); }
+Cell owned(Cell v) { return reinterpret_cast<Cell>(new Cell(v)); }
 
 // An optional tensor inside of a list is a pointer to a handle; no tensor is a null pointer or an undefined handle.
-Value optional_tensor(uint64_t address) {
+Cell optional_tensor(uint64_t address) {
   return address && is_defined(at<Handle>(address)) ? owned(owned(at<Handle>(address))) : 0;
 }
 
 struct Stack {  // frees what nobody took when a later argument is wrong
   const Schema& schema;
-  std::vector<Value> values;
+  std::vector<Cell> values;
   explicit Stack(const Schema& s) : schema(s) { values.reserve(std::max(s.args.size(), s.returns.size())); }
   ~Stack() { release_arguments(schema, values.data(), values.size()); }
 };
@@ -64,15 +64,15 @@ struct Reader {
     CHECK(Kind::Runtime, next < end, "the C function has fewer arguments than the operator's schema wants");
     return *next++;
   }
-  Value list(const ArgType& type, uint64_t address) {
+  Cell list(const ArgType& type, uint64_t address) {
     const auto n = int64_t(take());
     auto made = std::make_unique<List>();
     made->reserve(size_t(n));
     for (int64_t i = 0; i < n; ++i)
       made->push_back(type.element_optional ? optional_tensor(at<uint64_t>(address, i)) : element(type, address, i));
-    return reinterpret_cast<Value>(made.release());
+    return reinterpret_cast<Cell>(made.release());
   }
-  Value argument(const ArgType& type) {
+  Cell argument(const ArgType& type) {
     const uint64_t cell = take();
     if (type.list && type.optional) {  // a pointer to the list's pointer
       if (cell) return owned(list(type, at<uint64_t>(cell)));
@@ -91,14 +91,14 @@ struct Reader {
   }
 };
 
-void give(const Return& r, Value v, uint64_t place) {
+void give(const Return& r, Cell v, uint64_t place) {
   if (!place) return release(r.type, v);
   if (r.type.base == ArgType::Tensor && !r.type.list)
     *reinterpret_cast<Handle*>(place) = reinterpret_cast<Handle>(v);
   else if (r.type.base == ArgType::Bool)
     *reinterpret_cast<int32_t*>(place) = (v & 0xff) != 0;
   else
-    *reinterpret_cast<Value*>(place) = v;
+    *reinterpret_cast<Cell*>(place) = v;
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ Err call_aten(const char* name, const char* overload, const uint64_t* cells, siz
     const size_t returns = schema->returns.size(), places = size_t(in.end - in.next);
     CHECK(Kind::Runtime, places == 0 || places == returns, name, ": the C function has ", places,
         " results, the operator ", returns);
-    std::vector<Value> values = std::exchange(stack.values, {});  // the call steals them
+    std::vector<Cell> values = std::exchange(stack.values, {});  // the call steals them
     values.resize(std::max(values.size(), returns));
     host().dispatch(name, overload, values.data(), true);
     for (size_t i = 0; i < returns; ++i) give(schema->returns[i], values[i], places ? in.take() : 0);

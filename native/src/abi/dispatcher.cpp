@@ -8,7 +8,7 @@ using namespace shim::abi;
 namespace {
 
 // Steals the arguments on the stack and leaves the returns there.
-Err dispatch(const char* name, const char* overload, Value* stack, bool internal = false) {
+Err dispatch(const char* name, const char* overload, Cell* stack, bool internal = false) {
   return caught([&] {
     CHECK(Kind::Runtime, name && stack, "torch_call_dispatcher: no operator name or stack");
     if (!overload) overload = "";
@@ -18,15 +18,15 @@ Err dispatch(const char* name, const char* overload, Value* stack, bool internal
   });
 }
 
-Value of(Handle borrowed) { return reinterpret_cast<Value>(handle_of(Tensor(&tensor_of(borrowed)))); }
-Value of(double x) { return *reinterpret_cast<Value*>(&x); }
-Value of(const int64_t* data, int64_t n) { return reinterpret_cast<Value>(new List(data, data + n)); }
-Value optional(Value v) { return reinterpret_cast<Value>(new Value(v)); }
-Value optional(const int32_t* v) { return v ? optional(Value(uint32_t(*v))) : 0; }
-Value device(const int32_t* type, int32_t index) { return type ? optional(from_device(make_device(*type, index))) : 0; }
+Cell of(Handle borrowed) { return reinterpret_cast<Cell>(handle_of(Tensor(&tensor_of(borrowed)))); }
+Cell of(double x) { return *reinterpret_cast<Cell*>(&x); }
+Cell of(const int64_t* data, int64_t n) { return reinterpret_cast<Cell>(new List(data, data + n)); }
+Cell optional(Cell v) { return reinterpret_cast<Cell>(new Cell(v)); }
+Cell optional(const int32_t* v) { return v ? optional(Cell(uint32_t(*v))) : 0; }
+Cell device(const int32_t* type, int32_t index) { return type ? optional(from_device(make_device(*type, index))) : 0; }
 
-Err call(const char* name, const char* overload, Handle* result, std::initializer_list<Value> args) {
-  std::vector<Value> stack(args);
+Err call(const char* name, const char* overload, Handle* result, std::initializer_list<Cell> args) {
+  std::vector<Cell> stack(args);
   if (Err e = dispatch(name, overload, stack.data(), true)) return e;
   auto h = reinterpret_cast<Handle>(stack[0]);
   if (result)
@@ -45,15 +45,15 @@ template <class F> Err made(F&& f) {
 
 }  // namespace
 
-SHIM_EXPORT Err torch_call_dispatcher(const char* name, const char* overload, Value* stack, uint64_t) {
+SHIM_EXPORT Err torch_call_dispatcher(const char* name, const char* overload, Cell* stack, uint64_t) {
   return dispatch(name, overload, stack);
 }
-SHIM_EXPORT Err aoti_torch_call_dispatcher(const char* name, const char* overload, Value* stack) {
+SHIM_EXPORT Err aoti_torch_call_dispatcher(const char* name, const char* overload, Cell* stack) {
   return dispatch(name, overload, stack);
 }
 
 SHIM_EXPORT Err aoti_torch_aten_amax(Handle self, const int64_t* dim, int64_t n, int32_t keepdim, Handle* result) {
-  return made([&] { return call("aten::amax", "", result, {of(self), of(dim, n), Value(keepdim != 0)}); });
+  return made([&] { return call("aten::amax", "", result, {of(self), of(dim, n), Cell(keepdim != 0)}); });
 }
 SHIM_EXPORT Err aoti_torch_aten_fill__Scalar(Handle self, double value) {
   return made([&] { return call("aten::fill_", "Scalar", nullptr, {of(self), of(value)}); });
@@ -66,7 +66,7 @@ SHIM_EXPORT Err aoti_torch_aten_full(const int64_t* size, int64_t n, double valu
   });
 }
 SHIM_EXPORT Err aoti_torch_aten_narrow(Handle self, int64_t dim, int64_t start, int64_t length, Handle* result) {
-  return made([&] { return call("aten::narrow", "", result, {of(self), Value(dim), Value(start), Value(length)}); });
+  return made([&] { return call("aten::narrow", "", result, {of(self), Cell(dim), Cell(start), Cell(length)}); });
 }
 SHIM_EXPORT Err aoti_torch_aten_new_empty(Handle self, const int64_t* size, int64_t n, int32_t* dtype, int32_t* layout,
     int32_t* type, int32_t index, int32_t* pin, Handle* result) {
@@ -86,7 +86,7 @@ SHIM_EXPORT Err aoti_torch_aten_pad(
     Handle self, const int64_t* pad, int64_t n, const char* mode, double* value, Handle* result) {
   return made([&] {
     return call("aten::pad", "", result,
-        {of(self), of(pad, n), reinterpret_cast<Value>(new std::string(mode)), value ? optional(of(*value)) : 0});
+        {of(self), of(pad, n), reinterpret_cast<Cell>(new std::string(mode)), value ? optional(of(*value)) : 0});
   });
 }
 SHIM_EXPORT Err aoti_torch_aten_subtract_Tensor(Handle self, Handle other, double alpha, Handle* result) {

@@ -103,9 +103,9 @@ Err implement(Library* library, const char* name, Kernel kernel, uint64_t build_
   });
 }
 
-DeviceType device_among(const Schema& schema, const Value* stack) {
+DeviceType device_among(const Schema& schema, const Cell* stack) {
   DeviceType found = DeviceType::cpu;
-  auto see = [&](Value v) {
+  auto see = [&](Cell v) {
     auto h = reinterpret_cast<Handle>(v);
     if (!is_defined(h)) return;
     if (h->device().is_cuda())
@@ -116,20 +116,20 @@ DeviceType device_among(const Schema& schema, const Value* stack) {
   for (size_t i = 0; i < schema.args.size(); ++i) {
     const ArgType& t = schema.args[i].type;
     if (t.base != ArgType::Tensor) continue;
-    Value v = stack[i];
+    Cell v = stack[i];
     if (t.optional) {
       if (!v) continue;
-      v = *reinterpret_cast<Value*>(v);
+      v = *reinterpret_cast<Cell*>(v);
     }
     if (!t.list) {
       see(v);
       continue;
     }
-    for (Value element : *reinterpret_cast<List*>(v)) {
+    for (Cell element : *reinterpret_cast<List*>(v)) {
       if (!t.element_optional)
         see(element);
       else if (element)
-        see(*reinterpret_cast<Value*>(element));
+        see(*reinterpret_cast<Cell*>(element));
     }
   }
   return found;
@@ -159,7 +159,7 @@ void note_python_kernel(const std::string& qualified, const std::string& overloa
   r.entries[full(qualified, overload)].python = true;
 }
 
-bool call_compiled(const std::string& qualified, const std::string& overload, Value* stack) {
+bool call_compiled(const std::string& qualified, const std::string& overload, Cell* stack) {
   Registry& r = registry();
   Kernel kernel;
   size_t args, returns;

@@ -11,7 +11,7 @@ namespace {
 thread_local uint32_t thread_index = 0;
 thread_local bool in_parallel = false;
 
-void release_element(const ArgType& type, Value v) noexcept {
+void release_element(const ArgType& type, Cell v) noexcept {
   if (type.base == ArgType::Tensor) {
     if (is_defined(reinterpret_cast<Handle>(v))) reinterpret_cast<Handle>(v)->release();
   } else if (type.base == ArgType::Str) {
@@ -21,26 +21,26 @@ void release_element(const ArgType& type, Value v) noexcept {
   }
 }
 
-void release_cell(const ArgType& type, Value v) noexcept {
+void release_cell(const ArgType& type, Cell v) noexcept {
   if (!v) return;
-  auto* cell = reinterpret_cast<Value*>(v);
+  auto* cell = reinterpret_cast<Cell*>(v);
   release_element(type, *cell);
   delete cell;
 }
 
-void release_list(const ArgType& type, Value v) noexcept {
+void release_list(const ArgType& type, Cell v) noexcept {
   auto* list = reinterpret_cast<List*>(v);
   if (!list) return;
-  for (Value element : *list) type.element_optional ? release_cell(type, element) : release_element(type, element);
+  for (Cell element : *list) type.element_optional ? release_cell(type, element) : release_element(type, element);
   delete list;
 }
 
 }  // namespace
 
-void release(const ArgType& type, Value v) noexcept {
+void release(const ArgType& type, Cell v) noexcept {
   if (type.list && type.optional) {
     if (!v) return;
-    auto* cell = reinterpret_cast<Value*>(v);
+    auto* cell = reinterpret_cast<Cell*>(v);
     release_list(type, *cell);
     delete cell;
   } else if (type.list) {
@@ -52,7 +52,7 @@ void release(const ArgType& type, Value v) noexcept {
   }
 }
 
-void release_arguments(const Schema& schema, const Value* stack, size_t n) noexcept {
+void release_arguments(const Schema& schema, const Cell* stack, size_t n) noexcept {
   for (size_t i = 0; i < n; ++i) release(schema.args[i].type, stack[i]);
 }
 
@@ -71,7 +71,7 @@ std::string& string_of(std::string* string) {
   CHECK(Kind::Runtime, string, "a null string handle was given");
   return *string;
 }
-Value& element(List* list, size_t index) {
+Cell& element(List* list, size_t index) {
   List& all = list_of(list);
   CHECK(Kind::Runtime, index < all.size(), "list index ", index, " is out of range: the list has ", all.size(),
       " elements");
@@ -90,13 +90,13 @@ SHIM_EXPORT Err torch_new_list_reserve_size(size_t size, List** result) {
 SHIM_EXPORT Err torch_list_size(List* list, size_t* result) {
   return caught([&] { *result = list_of(list).size(); });
 }
-SHIM_EXPORT Err torch_list_get_item(List* list, size_t index, Value* result) {
+SHIM_EXPORT Err torch_list_get_item(List* list, size_t index, Cell* result) {
   return caught([&] { *result = element(list, index); });
 }
-SHIM_EXPORT Err torch_list_set_item(List* list, size_t index, Value value) {
+SHIM_EXPORT Err torch_list_set_item(List* list, size_t index, Cell value) {
   return caught([&] { element(list, index) = value; });
 }
-SHIM_EXPORT Err torch_list_push_back(List* list, Value value) {
+SHIM_EXPORT Err torch_list_push_back(List* list, Cell value) {
   return caught([&] { list_of(list).push_back(value); });
 }
 SHIM_EXPORT Err torch_delete_list(List* list) {
@@ -118,10 +118,10 @@ SHIM_EXPORT Err torch_string_c_str(std::string* string, const char** result) {
   return caught([&] { *result = string_of(string).c_str(); });
 }
 
-SHIM_EXPORT Err torch_new_stable_ivalue(Value** result) {
-  return caught([&] { *result = new Value(0); });
+SHIM_EXPORT Err torch_new_stable_ivalue(Cell** result) {
+  return caught([&] { *result = new Cell(0); });
 }
-SHIM_EXPORT Err torch_delete_stable_ivalue(Value* value) {
+SHIM_EXPORT Err torch_delete_stable_ivalue(Cell* value) {
   delete value;
   return 0;
 }

@@ -77,7 +77,7 @@ FftPlan& fft_plan(const FftLibrary& l, int type, int rank, const int64_t* sizes,
   if (const auto it = plans.find(key); it != plans.end()) return it->second;
   if (plans.size() >= kMostFftPlans) {
     for (auto& [k, p] : plans) {
-      OnDevice current(int(k[1]));
+      OnDevice current{int(k[1])};
       if (p.usable) l.destroy(p.handle);
     }
     plans.clear();

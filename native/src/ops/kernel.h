@@ -1,6 +1,6 @@
 #pragma once
 // Typed kernels: C++ functions over Tensor, Scalar, IntArrayRef, TensorList and std::optional. Each gives its result, or says why the call
-// is not its own. python/kernel_call.h derives from the function's type how an operator's bound arguments reach it.
+// is not its own. kernels/call.h derives from the function's type how an operator's bound arguments reach it.
 #include <optional>
 #include <span>
 #include <string_view>

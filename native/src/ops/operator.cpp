@@ -55,7 +55,8 @@ void Operator::read_schema() {
   if (!factory || own_input) device_slot = -1;
 }
 
-void Operator::count_decline(const char* why) {
+void Operator::decline(const char* why) {
+  if (!why || !*why) return;
   for (auto& [known, times] : declines)
     if (known == why || !std::strcmp(known, why)) {
       ++times;

@@ -18,8 +18,12 @@ struct Formula {                        // gradient of one input (or, fused, of 
   bool flat = false;                    // its slope is constant in pieces: the second gradient is zeros, not absent
 };
 
-// A kernel as an operator has it. How its call takes bound arguments is known to who binds them (python/kernel_call.h).
-using KernelCall = void (*)();
+struct Operator;
+struct Value;
+struct Answer;
+// What kernels/call.h makes of a typed kernel: the bound arguments in, what it gives out. An answer that stays `declined` leaves the call
+// to the operator's body.
+using KernelCall = void (*)(Operator&, const Value* args, Answer&);
 enum class On : uint8_t { any, cpu, cuda };  // the devices whose tensors a kernel takes
 struct TypedKernel {
   bool (*fits)(const Schema&);
@@ -66,9 +70,10 @@ struct Operator {
   std::vector<std::string> differentiable_outputs;         // empty: all floating outputs
   std::vector<std::pair<const char*, uint64_t>> declines;  // why native kernels left calls to the body, and how often
 
-  std::string full_name() const;        // "aten::add.Tensor", "aten::relu"
-  void read_schema();                   // the counts, slots and flags that follow from the schema
-  void count_decline(const char* why);  // a literal
+  std::string full_name() const;  // "aten::add.Tensor", "aten::relu"
+  void read_schema();             // the counts, slots and flags that follow from the schema
+  void decline(const char*
+          why);  // counts a literal that says why a native kernel left a call to the body; null or empty: nothing
 };
 
 extern void (*before_lookup)();  // lets loaded libraries' operators in; null until there can be any

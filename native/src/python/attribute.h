@@ -6,7 +6,7 @@
 namespace shim {
 
 template <auto F> PyObject* of_tensor(PyObject* self) {
-  return guarded([&]() -> PyObject* { return kernel_call::object(F(*unwrap(self))); });
+  return guarded([&]() -> PyObject* { return module_call::object(F(*unwrap(self))); });
 }
 template <auto F> PyGetSetDef attribute(const char* name, setter set = nullptr) {
   return {name, [](PyObject* self, void*) { return of_tensor<F>(self); }, set, nullptr, nullptr};

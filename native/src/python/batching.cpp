@@ -2,6 +2,7 @@
 
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
+#include "python/module_function.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -28,70 +29,43 @@ void count(PyObject* a, size_t* batched, size_t* wanting) {
   }
 }
 
-PyObject* tuple_of(PyObject* const* args, size_t n) {
+PyObject* packed(PyObject* const* args, size_t n) {
   PyObject* all = PyTuple_New(Py_ssize_t(n));
   for (size_t i = 0; all && i < n; ++i) PyTuple_SET_ITEM(all, Py_ssize_t(i), Py_NewRef(args[i]));
   return all;
 }
 
-PyObject* set_batching(PyObject*, PyObject* args) {  // (class, lift, apply)
-  PyObject *cls, *lift, *apply;
-  if (!PyArg_ParseTuple(args, "O!OO", &PyType_Type, &cls, &lift, &apply)) return nullptr;
+void set_batching(PyObject* cls, PyObject* lift, PyObject* apply) {
+  CHECK(Kind::Type, PyType_Check(cls), "set_batching(class, lift, apply)");
   Py_XSETREF(lift_function, Py_NewRef(lift));
   Py_XSETREF(apply_function, Py_NewRef(apply));
-  Py_INCREF(cls);
-  batched_class = reinterpret_cast<PyTypeObject*>(cls);
-  Py_RETURN_NONE;
+  batched_class = reinterpret_cast<PyTypeObject*>(Py_NewRef(cls));
 }
 
 thread_local int transforms = 0;
 thread_local bool inplace_allowed = false;
 
-PyObject* count_transforms(PyObject*, PyObject* by) {  // (1 or -1): one begins or ends; 0 asks how many run
-  const long n = PyLong_AsLong(by);
-  if (n == -1 && PyErr_Occurred()) return nullptr;
-  transforms += int(n);
-  return PyLong_FromLong(transforms);
+// (1 or -1): one begins or ends; 0 asks how many run. Of all of them, and of those that differentiate.
+int count_transforms(int by) { return transforms += by; }
+int count_gradient_transforms(int by) { return gradient_transforms = uint8_t(gradient_transforms + by); }
+
+int set_made_in(const Tensor& t, int level) {  // how many of them run: what it counted as before
+  return std::exchange(t->made_in, uint8_t(level));
 }
 
-PyObject* count_gradient_transforms(PyObject*, PyObject* by) {  // (1 or -1), as above; those that differentiate
-  const long n = PyLong_AsLong(by);
-  if (n == -1 && PyErr_Occurred()) return nullptr;
-  gradient_transforms = uint8_t(gradient_transforms + n);
-  return PyLong_FromLong(gradient_transforms);
-}
+void allow_inplace(Truth on) { inplace_allowed = on; }
 
-PyObject* set_made_in(
-    PyObject*, PyObject* const* args, Py_ssize_t n) {  // (tensor, how many of them run): what it counted as before
-  if (n != 2 || !is_tensor(args[0])) return PyErr_Format(PyExc_TypeError, "_set_made_in expects a Tensor and an int");
-  const long level = PyLong_AsLong(args[1]);
-  if (level == -1 && PyErr_Occurred()) return nullptr;
-  const uint8_t old = std::exchange(unwrap(args[0])->made_in, uint8_t(level));
-  return PyLong_FromLong(old);
-}
-
-PyObject* allow_inplace(PyObject*, PyObject* on) {
-  const int truth = PyObject_IsTrue(on);
-  if (truth < 0) return nullptr;
-  inplace_allowed = truth;
-  Py_RETURN_NONE;
-}
-
-PyObject* inplace_is_allowed(PyObject*, PyObject*) { return PyBool_FromLong(inplace_allowed); }
-
-PyObject* require_grad(PyObject*, PyObject* tensor) {  // Tensor.requires_grad_ for the transforms' own use
-  if (!is_tensor(tensor))
-    return PyErr_Format(PyExc_TypeError, "require_grad expects a Tensor, not %s", Py_TYPE(tensor)->tp_name);
+PyObject* require_grad(PyObject* tensor) {  // Tensor.requires_grad_ for the transforms' own use
+  CHECK(Kind::Type, is_tensor(tensor), "require_grad expects a Tensor, not ", Py_TYPE(tensor)->tp_name);
   return make_require_grad(tensor) ? Py_NewRef(tensor) : nullptr;
 }
 
-PyMethodDef batching_functions[] = {{"set_batching", set_batching, METH_VARARGS, nullptr},
-    {"_count_transforms", count_transforms, METH_O, nullptr},
-    {"_count_gradient_transforms", count_gradient_transforms, METH_O, nullptr},
-    {"_set_made_in", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(set_made_in)), METH_FASTCALL, nullptr},
-    {"_set_inplace_requires_grad_allowed", allow_inplace, METH_O, nullptr},
-    {"_inplace_requires_grad_allowed", inplace_is_allowed, METH_NOARGS, nullptr},
-    {"_require_grad", require_grad, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef batching_functions[] = {function<&set_batching>("set_batching"),
+    function<&count_transforms>("_count_transforms"),
+    function<&count_gradient_transforms>("_count_gradient_transforms"), function<&set_made_in>("_set_made_in"),
+    function<&allow_inplace>("_set_inplace_requires_grad_allowed"),
+    function<[] { return bool(inplace_allowed); }>("_inplace_requires_grad_allowed"),
+    function<&require_grad>("_require_grad"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -124,7 +98,7 @@ bool lift_to_batch(Bound& b) {
     tensors += is_tensor(b.data()[i]) || PyList_Check(b.data()[i]);
   }
   if (!batched || !wanting || tensors < 2) return true;
-  PyObject* all = tuple_of(b.data(), b.size());
+  PyObject* all = packed(b.data(), b.size());
   PyObject* lifted = all ? PyObject_CallOneArg(lift_function, all) : nullptr;
   Py_XDECREF(all);
   if (!lifted) return false;
@@ -135,7 +109,7 @@ bool lift_to_batch(Bound& b) {
 }
 
 PyObject* apply_batched(PyObject* cls, PyObject* const* args, size_t n) {
-  PyObject* all = tuple_of(args, n);
+  PyObject* all = packed(args, n);
   PyObject* found = all ? PyObject_CallFunctionObjArgs(apply_function, cls, all, nullptr) : nullptr;
   Py_XDECREF(all);
   return found;

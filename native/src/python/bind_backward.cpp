@@ -4,6 +4,7 @@
 
 #include "cpu/parallel.h"
 #include "python/autograd_python.h"
+#include "python/module_function.h"
 
 namespace shim {
 namespace {
@@ -15,13 +16,7 @@ PyObject* set_grad_enabled(PyObject*, PyObject* on) {
   GradMode::set(value);
   Py_RETURN_NONE;
 }
-PyObject* is_inference(PyObject*, PyObject*) { return PyBool_FromLong(InferenceMode::enabled()); }
-PyObject* set_inference(PyObject*, PyObject* on) {
-  const int value = PyObject_IsTrue(on);
-  if (value < 0) return nullptr;
-  InferenceMode::set(value != 0);
-  Py_RETURN_NONE;
-}
+void set_inference(Truth on) { InferenceMode::set(on); }
 
 // A pass started inside another one runs on the same stack; after this many levels it gets a fresh one.
 constexpr int kMaxReentrant = 60;
@@ -87,129 +82,86 @@ PyObject* pass_on_new_stack(const std::vector<Edge>& roots, const Grads& grads, 
   return result;
 }
 
-PyObject* backward(PyObject*, PyObject* args) {  // (tensors, grads, targets, retain, create, allow_unused, accumulate)
-  PyObject *tensors, *grads, *targets;
-  int retain, create, unused, accumulate;
-  if (!PyArg_ParseTuple(
-          args, "OOOpppp:run_backward", &tensors, &grads, &targets, &retain, &create, &unused, &accumulate))
-    return nullptr;
-  return guarded([&]() -> PyObject* {
-    std::vector<Edge> roots, to;
-    Grads g;
-    if (!edges_from(tensors, &roots) || !grads_from(grads, &g) || !edges_from(targets, &to)) return nullptr;
-    for (size_t i = 0; i < roots.size(); ++i)
-      if (!roots[i])
-        return PyErr_Format(
-            PyExc_RuntimeError, "element %zu of tensors does not require grad and does not have a grad_fn", i);
-    BackwardOptions o{bool(retain), bool(create), bool(unused), bool(accumulate)};
-    return nested < kMaxReentrant ? pass(roots, g, to, o) : pass_on_new_stack(roots, g, to, o);
-  });
+PyObject* backward(
+    PyObject* tensors, PyObject* grads, PyObject* targets, Truth retain, Truth create, Truth unused, Truth accumulate) {
+  std::vector<Edge> roots, to;
+  Grads g;
+  if (!edges_from(tensors, &roots) || !grads_from(grads, &g) || !edges_from(targets, &to)) return nullptr;
+  for (size_t i = 0; i < roots.size(); ++i)
+    CHECK(Kind::Runtime, roots[i], "element ", i, " of tensors does not require grad and does not have a grad_fn");
+  const BackwardOptions o{retain, create, unused, accumulate};
+  return nested < kMaxReentrant ? pass(roots, g, to, o) : pass_on_new_stack(roots, g, to, o);
 }
 
-PyObject* mark_view_function(PyObject*, PyObject* args) {  // (view, base)
-  PyObject *view, *base;
-  if (!PyArg_ParseTuple(args, "O!O!:mark_view", TensorBaseType, &view, TensorBaseType, &base)) return nullptr;
-  mark_view(Tensor(unwrap(view)), Tensor(unwrap(base)));
-  Py_RETURN_NONE;
+void mark_view_of(const Tensor& view, const Tensor& base) { mark_view(view, base); }
+
+std::tuple<PyObject*, int64_t> gradient_edge_of(PyObject* t) {  // (node, output number)
+  CHECK(Kind::Type, is_tensor(t), "get_gradient_edge: expected a tensor, got ", Py_TYPE(t)->tp_name);
+  Edge e = gradient_edge(Tensor(unwrap(t)));
+  CHECK(Kind::Runtime, e, "It is not possible to get the gradient edge for a Tensor that does not require gradients");
+  return {node_object(e.node), e.input_nr};
 }
 
-PyObject* gradient_edge_function(PyObject*, PyObject* t) {  // -> (node, output number)
-  if (!is_tensor(t))
-    return PyErr_Format(PyExc_TypeError, "get_gradient_edge: expected a tensor, got %s", Py_TYPE(t)->tp_name);
-  return guarded([&]() -> PyObject* {
-    Edge e = gradient_edge(Tensor(unwrap(t)));
-    CHECK(Kind::Runtime, e, "It is not possible to get the gradient edge for a Tensor that does not require gradients");
-    return Py_BuildValue("(NI)", node_object(e.node), e.input_nr);
-  });
-}
-
-PyObject* mark_inference(PyObject*, PyObject* t) {
+void mark_inference(PyObject* t) {
   if (is_tensor(t)) unwrap(t)->is_inference = true;
-  Py_RETURN_NONE;
 }
 
 // --- while a pass runs ------------------------------------------------------------------------------------------------------
 
-PyObject* queue_callback(PyObject*, PyObject* f) {
-  return guarded([&]() -> PyObject* {
-    struct Drop {
-      void operator()(PyObject* o) const {
-        GilAcquire gil;
-        Py_DECREF(o);
-      }
-    };
-    Py_INCREF(f);
-    std::shared_ptr<PyObject> owned(f, Drop{});
-    CurrentBackward::queue_callback([owned] {
+void queue_callback(PyObject* f) {
+  struct Drop {
+    void operator()(PyObject* o) const {
       GilAcquire gil;
-      PyObject* r = PyObject_CallNoArgs(owned.get());
-      if (!r) throw PythonError();
-      Py_DECREF(r);
-    });
-    Py_RETURN_NONE;
-  });
-}
-
-PyObject* task_id(PyObject*, PyObject*) { return PyLong_FromLongLong(CurrentBackward::id()); }
-PyObject* current_node(PyObject*, PyObject*) { return node_object(Ref<Node>(CurrentBackward::node())); }
-PyObject* keeps_graph(PyObject*, PyObject*) { return PyBool_FromLong(CurrentBackward::retains_graph()); }
-
-PyObject* execution_order(PyObject*, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    PyObject* list = PyList_New(0);
-    for (Node* n : CurrentBackward::order()) {
-      PyObject* o = node_object(Ref<Node>(n));
-      PyList_Append(list, o);
       Py_DECREF(o);
     }
-    return list;
+  };
+  std::shared_ptr<PyObject> kept(Py_NewRef(f), Drop{});
+  CurrentBackward::queue_callback([kept] {
+    GilAcquire gil;
+    owned(PyObject_CallNoArgs(kept.get()));
   });
 }
 
-PyObject* will_execute(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* {
-    Ref<Node> n = node_of(o);
-    CHECK(Kind::Runtime, n, "_will_engine_execute_node expects an grad_fn, but got ", Py_TYPE(o)->tp_name);
-    return PyBool_FromLong(CurrentBackward::executes(n.get()));
-  });
+PyObject* current_node() { return node_object(Ref<Node>(CurrentBackward::node())); }
+
+PyObject* execution_order() {
+  return module_call::list_of(CurrentBackward::order(), [](Node* n) { return node_object(Ref<Node>(n)); });
 }
 
-PyObject* is_checkpoint_valid(PyObject*, PyObject*) { return PyBool_FromLong(!CurrentBackward::has_targets()); }
+bool will_execute(PyObject* o) {
+  Ref<Node> n = node_of(o);
+  CHECK(Kind::Runtime, n, "_will_engine_execute_node expects an grad_fn, but got ", Py_TYPE(o)->tp_name);
+  return CurrentBackward::executes(n.get());
+}
 
-// take_view(tensor, view): the tensor gets the geometry of a view of itself, and its place in the graph.
-PyObject* take_view(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1]))
-    return PyErr_Format(PyExc_TypeError, "take_view() takes a tensor and a view of it");
-  return guarded([&]() -> PyObject* {
-    Tensor self(unwrap(args[0]));
-    TensorImpl* view = unwrap(args[1]);
-    if (self->requires_grad() || self->is_inference) check_inplace(self);
-    self->set_geometry(view->sizes(), view->strides(), view->storage_offset());
-    self->bump_version();
-    AutogradMeta* made = view->autograd();
-    if (AutogradMeta* mine = self->autograd(); mine && made && made->grad_fn) {
-      mine->grad_fn = made->grad_fn;
-      mine->output_nr = made->output_nr;
-      mine->view_version = self->version();
-    }
-    return Py_NewRef(args[0]);
-  });
+bool is_checkpoint_valid() { return !CurrentBackward::has_targets(); }
+
+const Tensor& take_view(const Tensor& self, const Tensor& view) {
+  if (self->requires_grad() || self->is_inference) check_inplace(self);
+  self->set_geometry(view->sizes(), view->strides(), view->storage_offset());
+  self->bump_version();
+  AutogradMeta* made = view->autograd();
+  if (AutogradMeta* mine = self->autograd(); mine && made && made->grad_fn) {
+    mine->grad_fn = made->grad_fn;
+    mine->output_nr = made->output_nr;
+    mine->view_version = self->version();
+  }
+  return self;
 }
 
 PyMethodDef backward_functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr},
     {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
-    {"is_inference_mode_enabled", is_inference, METH_NOARGS, nullptr},
-    {"_set_inference_mode", set_inference, METH_O, nullptr}, {"run_backward", backward, METH_VARARGS, nullptr},
-    {"mark_view", mark_view_function, METH_VARARGS, nullptr},
-    {"gradient_edge", gradient_edge_function, METH_O, nullptr}, {"_mark_inference", mark_inference, METH_O, nullptr},
-    {"take_view", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(take_view)), METH_FASTCALL,
-        "The tensor gets the geometry of a view of itself, and its place in the graph."},
-    {"queue_callback", queue_callback, METH_O, nullptr}, {"_current_graph_task_id", task_id, METH_NOARGS, nullptr},
-    {"_current_autograd_node", current_node, METH_NOARGS, nullptr},
-    {"_graph_task_retains_graph", keeps_graph, METH_NOARGS, nullptr},
-    {"_current_graph_task_execution_order", execution_order, METH_NOARGS, nullptr},
-    {"_will_engine_execute_node", will_execute, METH_O, nullptr},
-    {"_is_checkpoint_valid", is_checkpoint_valid, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+    function<&InferenceMode::enabled>("is_inference_mode_enabled"), function<&set_inference>("_set_inference_mode"),
+    function<&backward>("run_backward"), function<&mark_view_of>("mark_view"),
+    function<&gradient_edge_of>("gradient_edge"), function<&mark_inference>("_mark_inference"),
+    function<&take_view>("take_view", "The tensor gets the geometry of a view of itself, and its place in the graph."),
+    function<&queue_callback>("queue_callback"),
+    function<[] { return int64_t(CurrentBackward::id()); }>("_current_graph_task_id"),
+    function<&current_node>("_current_autograd_node"),
+    function<[] { return bool(CurrentBackward::retains_graph()); }>("_graph_task_retains_graph"),
+    function<&execution_order>("_current_graph_task_execution_order"),
+    function<&will_execute>("_will_engine_execute_node"), function<&is_checkpoint_valid>("_is_checkpoint_valid"),
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -3,96 +3,59 @@
 
 #include "core/cache_folder.h"
 #include "core/slow_work.h"
+#include "python/module_function.h"
 #include "python/native_ops.h"
 
 namespace shim {
 namespace {
 
-PyObject* private_folder(PyObject*, PyObject* path) {
-  const char* text = PyUnicode_AsUTF8(path);
-  if (!text) return nullptr;
-  return guarded([&]() -> PyObject* { return PyUnicode_FromString(PrivateFolder(text).why().c_str()); });
+std::string private_folder(std::string_view path) { return PrivateFolder(std::string(path)).why(); }
+
+std::string folder_of_cache() { return cache_folder(); }
+
+void cache_sweep(std::string_view path) {
+  if (const PrivateFolder folder{std::string(path)}; folder.open()) folder.sweep();
 }
 
-PyObject* folder_of_cache(PyObject*, PyObject*) {
-  return guarded([&]() -> PyObject* { return PyUnicode_FromString(cache_folder().c_str()); });
+using Given = std::span<const char>;
+
+void cache_keep(std::string_view folder, std::string_view name, Given key, Given bytes) {
+  keep(std::string(folder), std::string(name), {key.data(), key.size()}, {bytes.data(), bytes.size()});
 }
 
-PyObject* cache_sweep(PyObject*, PyObject* path) {
-  const char* text = PyUnicode_AsUTF8(path);
-  if (!text) return nullptr;
-  return guarded([&]() -> PyObject* {
-    if (const PrivateFolder folder(text); folder.open()) folder.sweep();
-    Py_RETURN_NONE;
-  });
+Bytes cache_kept(std::string_view folder, std::string_view name, Given key) {
+  return {kept(std::string(folder), std::string(name), {key.data(), key.size()})};
 }
 
-PyObject* cache_keep(PyObject*, PyObject* args) {
-  const char *folder, *name, *key, *bytes;
-  Py_ssize_t keys, size;
-  if (!PyArg_ParseTuple(args, "sss#y#", &folder, &name, &key, &keys, &bytes, &size)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    keep(folder, name, {key, size_t(keys)}, {bytes, size_t(size)});
-    Py_RETURN_NONE;
-  });
-}
-
-PyObject* cache_kept(PyObject*, PyObject* args) {
-  const char *folder, *name, *key;
-  Py_ssize_t keys;
-  if (!PyArg_ParseTuple(args, "sss#", &folder, &name, &key, &keys)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const std::string bytes = kept(folder, name, {key, size_t(keys)});
-    return PyBytes_FromStringAndSize(bytes.data(), Py_ssize_t(bytes.size()));
-  });
-}
-
-std::map<long, SlowWork>& works() {  // under Python's lock
-  static auto* w = new std::map<long, SlowWork>();
+std::map<int64_t, SlowWork>& works() {  // under Python's lock
+  static auto* w = new std::map<int64_t, SlowWork>();
   return *w;
 }
 
-PyObject* slow_work_begin(PyObject*, PyObject* what) {
-  static long count = 0;
-  const char* text = PyUnicode_AsUTF8(what);
-  if (!text) return nullptr;
-  return guarded([&]() -> PyObject* {
-    works().try_emplace(++count, text);
-    return PyLong_FromLong(count);
-  });
+int64_t slow_work_begin(std::string_view what) {
+  static int64_t count = 0;
+  works().try_emplace(++count, std::string(what));
+  return count;
 }
 
-PyObject* slow_work_say(PyObject*, PyObject* args) {
-  long number;
-  const char* text;
-  if (!PyArg_ParseTuple(args, "ls", &number, &text)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    if (auto it = works().find(number); it != works().end()) it->second.say(text);
-    Py_RETURN_NONE;
-  });
+void slow_work_say(int64_t number, std::string_view text) {
+  if (auto it = works().find(number); it != works().end()) it->second.say(std::string(text));
 }
 
-PyObject* slow_work_end(PyObject*, PyObject* number) {
-  const long which = PyLong_AsLong(number);
-  if (which == -1 && PyErr_Occurred()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    works().erase(which);
-    Py_RETURN_NONE;
-  });
-}
+void slow_work_end(int64_t number) { works().erase(number); }
 
 PyMethodDef cache_functions[] = {
-    {"private_folder", private_folder, METH_O,
-        "Makes a folder for this user alone, or takes others' right to write; why it cannot be used, or nothing."},
-    {"cache_folder", folder_of_cache, METH_NOARGS, "Where compiled kernels and measured choices are kept; or nothing."},
-    {"cache_sweep", cache_sweep, METH_O, "Removes from a folder what writers that were killed left in it."},
-    {"cache_keep", cache_keep, METH_VARARGS, "Keeps (folder, name, key, bytes)."},
-    {"cache_kept", cache_kept, METH_VARARGS,
-        "The bytes kept as (folder, name, key); none if there are none, or others than were kept."},
-    {"slow_work_begin", slow_work_begin, METH_O,
-        "A number for work that a terminal is told of once it takes two seconds."},
-    {"slow_work_say", slow_work_say, METH_VARARGS, "(number, text): what it does now."},
-    {"slow_work_end", slow_work_end, METH_O, "Takes its line back."}, {nullptr, nullptr, 0, nullptr}};
+    function<&private_folder>("private_folder",
+        "Makes a folder for this user alone, or takes others' right to write; why it cannot be used, or nothing."),
+    function<&folder_of_cache>("cache_folder", "Where compiled kernels and measured choices are kept; or nothing."),
+    function<&cache_sweep>("cache_sweep", "Removes from a folder what writers that were killed left in it."),
+    function<&cache_keep>("cache_keep", "Keeps (folder, name, key, bytes)."),
+    function<&cache_kept>(
+        "cache_kept", "The bytes kept as (folder, name, key); none if there are none, or others than were kept."),
+    function<&slow_work_begin>(
+        "slow_work_begin", "A number for work that a terminal is told of once it takes two seconds."),
+    function<&slow_work_say>("slow_work_say", "(number, text): what it does now."),
+    function<&slow_work_end>("slow_work_end", "Takes its line back."), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

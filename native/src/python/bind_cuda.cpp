@@ -6,6 +6,7 @@
 #include "cuda/nvrtc.h"
 #include "cuda/reduce.h"
 #include "python/module_function.h"
+#include "python/native_ops.h"
 #include "python/tensor_type.h"
 
 namespace shim {

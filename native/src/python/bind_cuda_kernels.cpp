@@ -1,4 +1,5 @@
 // Functions of the module that run CUDA kernels without an operator: random numbers, running statistics, compilations for tests.
+#include <algorithm>
 #include <string_view>
 
 #include "cuda/channel_norm.h"
@@ -6,108 +7,68 @@
 #include "cuda/nvrtc.h"
 #include "cuda/random.h"
 #include "cuda/rows.h"
-#include "python/native_values.h"
+#include "python/module_function.h"
+#include "python/native_ops.h"
 
 namespace shim {
 
 namespace {
 
-// cuda_draw(tensor, kind, a, b, seed, start): fills it in place, or says False.
-PyObject* draw(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 6 || !on_cuda(args[0]) || !PyUnicode_Check(args[1]))
-    return PyErr_Format(PyExc_TypeError, "cuda_draw(tensor, kind, a, b, seed, start)");
-  static constexpr std::pair<const char*, cuda::Shaped> others[] = {{"exponential", cuda::Shaped::exponential},
+void check_on_cuda(const char* function, std::initializer_list<const Tensor*> tensors) {
+  for (const Tensor* t : tensors) CHECK(Kind::Type, (*t)->device().is_cuda(), function, " takes CUDA tensors");
+}
+
+// (tensor, kind, a, b, seed, start): fills it in place; false where there is no kernel. The bounds of integers are taken modulo 2**64.
+bool draw(const Tensor& self, std::string_view kind, PyObject* a, PyObject* b, uint64_t seed, uint64_t start) {
+  check_on_cuda("cuda_draw(tensor, kind, a, b, seed, start)", {&self});
+  static constexpr std::pair<std::string_view, cuda::Shaped> others[] = {{"exponential", cuda::Shaped::exponential},
       {"cauchy", cuda::Shaped::cauchy}, {"geometric", cuda::Shaped::geometric}, {"chance", cuda::Shaped::chance}};
-  for (const auto& [name, shape] : others) {
-    if (PyUnicode_CompareWithASCIIString(args[1], name) != 0) continue;
-    const double a = PyFloat_AsDouble(args[2]), b = PyFloat_AsDouble(args[3]);
-    const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[4]), start = PyLong_AsUnsignedLongLongMask(args[5]);
-    if (PyErr_Occurred()) return nullptr;
-    return guarded([&, which = shape]() -> PyObject* {
-      const Tensor self(unwrap(args[0]));
-      if (!cuda::draw_shaped(self, which, a, b, seed, start)) Py_RETURN_FALSE;
-      self->bump_version();
-      Py_RETURN_TRUE;
-    });
+  const bool integer = kind == "integer";
+  const uint64_t low = integer ? PyLong_AsUnsignedLongLongMask(a) : 0;
+  const uint64_t high = integer ? PyLong_AsUnsignedLongLongMask(b) : 0;
+  const double first = integer ? 0 : PyFloat_AsDouble(a), second = integer ? 0 : PyFloat_AsDouble(b);
+  if (PyErr_Occurred()) throw PythonError();
+  const auto* shaped = std::ranges::find(others, kind, &std::pair<std::string_view, cuda::Shaped>::first);
+  const cuda::Draw plain = integer ? cuda::Draw::integer : kind == "normal" ? cuda::Draw::normal : cuda::Draw::uniform;
+  const bool done = shaped != std::end(others)
+                        ? cuda::draw_shaped(self, shaped->second, first, second, seed, start)
+                        : cuda::draw(self, plain, first, second, int64_t(low), high - low, seed, start);
+  if (done) self->bump_version();
+  return done;
+}
+
+// running = (1 - momentum) running + momentum own, the variance times factor; false where there is no kernel.
+bool track(const Tensor& running_mean, const Tensor& running_var, const Tensor& mean, const Tensor& variance,
+    double momentum, double factor) {
+  check_on_cuda("cuda_track", {&running_mean, &running_var, &mean, &variance});
+  if (!cuda::track(running_mean, running_var, mean, variance, momentum, factor)) return false;
+  running_mean->bump_version();
+  running_var->bump_version();
+  return true;
+}
+
+Tensor draw_poisson(const Tensor& rates, uint64_t seed, uint64_t start) {  // null, which is None: there is no kernel
+  check_on_cuda("cuda_poisson(rates, seed, start)", {&rates});
+  CHECK(Kind::Type, !rates->has_math_bits(), "cuda_poisson(rates, seed, start): the rates' bits are to be resolved");
+  return cuda::draw_poisson(rates, seed, start);
+}
+
+// (path of libnvrtc, family, [macro, ...], architecture) -> the compiler's log, "" when it compiled
+std::string compile_kernels(std::string_view path, std::string_view family, const Value& list, int architecture) {
+  std::vector<std::string> macros;
+  for (uint32_t i = 0; list.tag == Value::list && i < list.size; ++i) {
+    CHECK(Kind::Type, list.items[i].tag == Value::text, "cuda_compile_kernels: macros are strings");
+    macros.emplace_back(list.items[i].chars, list.items[i].size);
   }
-  const bool normal = PyUnicode_CompareWithASCIIString(args[1], "normal") == 0,
-             integer = PyUnicode_CompareWithASCIIString(args[1], "integer") == 0;
-  double a = 0, b = 0;
-  uint64_t low = 0, high = 0;
-  if (integer) {
-    low = PyLong_AsUnsignedLongLongMask(args[2]);
-    high = PyLong_AsUnsignedLongLongMask(args[3]);
-  } else {
-    a = PyFloat_AsDouble(args[2]);
-    b = PyFloat_AsDouble(args[3]);
-  }
-  const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[4]), start = PyLong_AsUnsignedLongLongMask(args[5]);
-  if (PyErr_Occurred()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    Tensor self(unwrap(args[0]));
-    const cuda::Draw kind = integer ? cuda::Draw::integer : normal ? cuda::Draw::normal : cuda::Draw::uniform;
-    if (!cuda::draw(self, kind, a, b, int64_t(low), high - low, seed, start)) Py_RETURN_FALSE;
-    self->bump_version();
-    Py_RETURN_TRUE;
-  });
+  const std::string wrong = path.empty() ? "" : nvrtc::use_library(std::string(path));
+  return wrong.empty() ? cuda::compile_family(std::string(family), std::move(macros), architecture) : wrong;
 }
 
-// cuda_track(running_mean, running_var, mean, variance, momentum, factor): running = (1 - momentum) running + momentum own, the variance
-// times factor; or says False.
-PyObject* track(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 6 || !on_cuda(args[0]) || !on_cuda(args[1]) || !on_cuda(args[2]) || !on_cuda(args[3]))
-    return PyErr_Format(PyExc_TypeError, "cuda_track takes four tensors and two numbers");
-  const double momentum = PyFloat_AsDouble(args[4]), factor = PyFloat_AsDouble(args[5]);
-  if (PyErr_Occurred()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Tensor to_mean(unwrap(args[0])), to_variance(unwrap(args[1]));
-    if (!cuda::track(to_mean, to_variance, Tensor(unwrap(args[2])), Tensor(unwrap(args[3])), momentum, factor))
-      Py_RETURN_FALSE;
-    to_mean->bump_version();
-    to_variance->bump_version();
-    Py_RETURN_TRUE;
-  });
-}
-
-// cuda_poisson(rates, seed, start): counts at the rates, or None.
-PyObject* draw_poisson(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 3 || !on_cuda(args[0]) || unwrap(args[0])->has_math_bits())
-    return PyErr_Format(PyExc_TypeError, "cuda_poisson(rates, seed, start)");
-  const uint64_t seed = PyLong_AsUnsignedLongLongMask(args[1]), start = PyLong_AsUnsignedLongLongMask(args[2]);
-  if (PyErr_Occurred()) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Tensor out = cuda::draw_poisson(Tensor(unwrap(args[0])), seed, start);
-    if (!out) Py_RETURN_NONE;
-    return wrap(out);
-  });
-}
-
-// cuda_compile_kernels(path of libnvrtc, family, [macro, ...], architecture) -> the compiler's log, "" when it compiled
-PyObject* compile_kernels(PyObject*, PyObject* args) {
-  const char *path, *family;
-  PyObject* list;
-  int architecture;
-  if (!PyArg_ParseTuple(args, "ssO!i", &path, &family, &PyList_Type, &list, &architecture)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    std::vector<std::string> macros;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-      const char* text = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
-      if (!text) return nullptr;
-      macros.emplace_back(text);
-    }
-    std::string wrong = *path ? nvrtc::use_library(path) : "";
-    if (wrong.empty()) wrong = cuda::compile_family(family, std::move(macros), architecture);
-    return PyUnicode_FromString(wrong.c_str());
-  });
-}
-
-PyMethodDef cuda_kernels_functions[] = {{"cuda_compile_kernels", compile_kernels, METH_VARARGS,
-                                            "Compiles kernels without loading them; the compiler's log."},
-    {"cuda_draw", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw)), METH_FASTCALL, nullptr},
-    {"cuda_poisson", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(draw_poisson)), METH_FASTCALL,
-        "Counts of Poisson's distribution at a CUDA tensor's rates."},
-    {"cuda_track", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(track)), METH_FASTCALL,
-        "Moves running statistics of channels toward a batch's."},
+PyMethodDef cuda_kernels_functions[] = {
+    function<&compile_kernels>("cuda_compile_kernels", "Compiles kernels without loading them; the compiler's log."),
+    function<&draw>("cuda_draw"),
+    function<&draw_poisson>("cuda_poisson", "Counts of Poisson's distribution at a CUDA tensor's rates."),
+    function<&track>("cuda_track", "Moves running statistics of channels toward a batch's."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

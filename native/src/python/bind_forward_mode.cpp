@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "python/forward_mode.h"
+#include "python/module_function.h"
 
 namespace shim {
 
@@ -10,31 +11,21 @@ namespace {
 std::atomic<uint64_t> next_level{1};
 thread_local bool allowed = true;  // torch._C._set_fwd_grad_enabled
 
-PyObject* enter_level(PyObject*, PyObject*) {
-  if (forward_level()) return PyErr_Format(PyExc_RuntimeError, "Nested forward mode AD is not supported at the moment");
+int enter_level() {
+  CHECK(Kind::Runtime, !forward_level(), "Nested forward mode AD is not supported at the moment");
   forward_gradients() = allowed;
   forward_level() = next_level++;
-  return PyLong_FromLong(0);
+  return 0;
 }
 
-PyObject* leave_level(PyObject*, PyObject*) {
-  if (!forward_level()) return PyErr_Format(PyExc_RuntimeError, "Trying to exit a forward AD level but none is open");
+void leave_level() {
+  CHECK(Kind::Runtime, forward_level(), "Trying to exit a forward AD level but none is open");
   forward_gradients() = 0;
   forward_level() = 0;
-  Py_RETURN_NONE;
 }
 
-PyObject* put(PyObject*, PyObject* args) {  // (tensor, tangent)
-  PyObject *t, *tangent;
-  if (!PyArg_ParseTuple(args, "O!O!:_set_tangent", TensorBaseType, &t, TensorBaseType, &tangent)) return nullptr;
-  set_tangent(Tensor(unwrap(t)), Tensor(unwrap(tangent)));
-  Py_RETURN_NONE;
-}
+Tensor get(PyObject* t) { return is_tensor(t) && forward_level() ? tangent_of(*unwrap(t)) : Tensor(); }
 
-PyObject* get(PyObject*, PyObject* t) {
-  return is_tensor(t) && forward_level() ? wrap(tangent_of(*unwrap(t))) : Py_NewRef(Py_None);
-}
-PyObject* open(PyObject*, PyObject*) { return PyBool_FromLong(forward_level() != 0); }
 PyObject* pause(PyObject*, PyObject* on) {  // -> whether it was on; the level stays open
   const bool was = allowed;
   if (!PyBool_Check(on)) return PyErr_Format(PyExc_TypeError, "enabled must be a bool (got %s)", Py_TYPE(on)->tp_name);
@@ -43,9 +34,10 @@ PyObject* pause(PyObject*, PyObject* on) {  // -> whether it was on; the level s
   return PyBool_FromLong(was);
 }
 
-PyMethodDef forward_mode_functions[] = {{"_enter_dual_level", enter_level, METH_NOARGS, nullptr},
-    {"_exit_dual_level", leave_level, METH_NOARGS, nullptr}, {"_set_tangent", put, METH_VARARGS, nullptr},
-    {"_get_tangent", get, METH_O, nullptr}, {"_is_dual_level_open", open, METH_NOARGS, nullptr},
+PyMethodDef forward_mode_functions[] = {function<&enter_level>("_enter_dual_level"),
+    function<&leave_level>("_exit_dual_level"),
+    function<[](const Tensor& t, const Tensor& tangent) { set_tangent(t, tangent); }>("_set_tangent"),
+    function<&get>("_get_tangent"), function<[] { return forward_level() != 0; }>("_is_dual_level_open"),
     {"_pause_tangents", pause, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -1,4 +1,6 @@
 // The module's functions about products of matrices: switches, plans, libraries.
+#include <algorithm>
+
 #include "core/sparse.h"
 #include "cuda/cublaslt.h"
 #include "cuda/kernel_files.h"
@@ -25,24 +27,22 @@ const NamedFlag flags[] = {FLAG(allow_tf32), FLAG(fp16_reduced), FLAG(fp16_split
     FLAG(direct)};
 #undef FLAG
 
-PyObject* flag(PyObject*, PyObject* args) {  // (name) reads it, (name, value) sets it and gives the old one
-  const char* name;
-  PyObject* value = nullptr;
-  if (!PyArg_ParseTuple(args, "s|O", &name, &value)) return nullptr;
-  for (const NamedFlag& f : flags) {
-    if (std::string(f.name) != name) continue;
-    const bool old = f.get();
-    if (value) {
-      int truth = PyObject_IsTrue(value);
-      if (truth < 0) return nullptr;
-      f.get() = truth != 0;
-    }
-    return PyBool_FromLong(old);
+bool set_flag(std::string_view name, std::optional<PyObject*> value) {  // gives the old one
+  const auto* f = std::ranges::find_if(flags, [&](const NamedFlag& one) { return one.name == name; });
+  if (f == std::end(flags)) {
+    PyErr_Format(PyExc_KeyError, "%s", std::string(name).c_str());
+    throw PythonError();
   }
-  return PyErr_Format(PyExc_KeyError, "%s", name);
+  const bool old = f->get();
+  if (value) {
+    const int truth = PyObject_IsTrue(*value);
+    if (truth < 0) throw PythonError();
+    f->get() = truth != 0;
+  }
+  return old;
 }
 
-PyObject* status(PyObject*, PyObject*) {
+PyObject* status() {
   const gemm::Counters& c = gemm::counters();
   auto n = [](const std::atomic<uint64_t>& v) { return static_cast<unsigned long long>(v.load()); };
   return Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "cpu_library", gemm::cpu_library(), "cpu", n(c.cpu),
@@ -50,26 +50,18 @@ PyObject* status(PyObject*, PyObject*) {
       "fallbacks", n(c.fallbacks));
 }
 
-PyObject* plans(PyObject*, PyObject*) {
-  PyObject* list = PyList_New(0);
-  for (const gemm::PlanReport& r : gemm::plan_reports()) {
+PyObject* plans() {
+  return module_call::list_of(gemm::plan_reports(), [](const gemm::PlanReport& r) {
     const gemm::GemmProblem& p = r.problem;
     const std::string text = std::string(p.trans_a ? "T" : "N") + (p.trans_b ? "T" : "N");
-    PyObject* trials = PyList_New(0);
-    for (const gemm::Trial& t : r.trials) {
-      PyObject* pair = Py_BuildValue("(dd)", double(t.device), double(t.host));
-      if (!pair || PyList_Append(trials, pair) < 0) PyErr_Clear();
-      Py_XDECREF(pair);
-    }
-    PyObject* row = Py_BuildValue("{s:s,s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:O,s:O,s:s,s:N}", "dtype",
+    PyObject* trials = module_call::list_of(
+        r.trials, [](const gemm::Trial& t) { return Py_BuildValue("(dd)", double(t.device), double(t.host)); });
+    return Py_BuildValue("{s:s,s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:O,s:O,s:s,s:N}", "dtype",
         dtype_name(p.a_dtype), "result", dtype_name(p.d_dtype), "transposed", text.c_str(), "m", (long long)p.m, "n",
         (long long)p.n, "k", (long long)p.k, "batch", (long long)p.batch, "compute", int(p.compute), "epilogue",
         int(p.epilogue), "chosen", r.chosen, "fusion", r.fusion, "tuned", r.tuned ? Py_True : Py_False, "own_kernel",
         r.own_kernel ? Py_True : Py_False, "direct", r.direct.c_str(), "trials", trials);
-    if (!row || PyList_Append(list, row) < 0) PyErr_Clear();
-    Py_XDECREF(row);
-  }
-  return list;
+  });
 }
 
 // shim_torch._impl.extensions.cuda_libraries.candidates(name), where the Python environment is known.
@@ -98,26 +90,22 @@ std::tuple<std::string, int64_t, std::string> found_library() {  // (path, versi
   return {l.path, int64_t(l.version_number), l.why};
 }
 
-PyObject* compile_kernels(
-    PyObject*, PyObject* args) {  // (dtype number, architecture, NVRTC's path or None): (bytes of code, log)
-  int type, architecture;
-  const char* path = nullptr;
-  if (!PyArg_ParseTuple(args, "ii|z", &type, &architecture, &path)) return nullptr;
+// (bytes of code, log)
+std::tuple<int64_t, std::string> compile_kernels(int type, int architecture, std::optional<std::string_view> path) {
   if (path)
-    if (std::string wrong = nvrtc::use_library(path); !wrong.empty())
-      return PyErr_Format(PyExc_RuntimeError, "%s", wrong.c_str());
-  size_t bytes = 0;
+    if (std::string wrong = nvrtc::use_library(std::string(*path)); !wrong.empty()) fail(Kind::Runtime, wrong);
+  int64_t bytes = 0;
   for (const char* program : {"gemm_columns", "skinny"}) {
     nvrtc::Compiled c = nvrtc::compile({program, {"TYPE=" + std::to_string(type)}}, architecture);
-    if (c.cubin.empty()) return Py_BuildValue("(ns)", Py_ssize_t(0), c.log.c_str());
-    bytes += c.cubin.size();
+    if (c.cubin.empty()) return {0, c.log};
+    bytes += int64_t(c.cubin.size());
   }
-  return Py_BuildValue("(ns)", Py_ssize_t(bytes), "");
+  return {bytes, ""};
 }
 
 PyMethodDef gemm_functions[] = {
-    {"gemm_compile_kernels", compile_kernels, METH_VARARGS,
-        "Compiles our CUDA kernels without loading them: (dtype number, architecture, NVRTC's path)."},
+    function<&compile_kernels>("gemm_compile_kernels",
+        "Compiles our CUDA kernels without loading them: (dtype number, architecture, NVRTC's path)."),
     function<&check_library>(
         "cublaslt_check", "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."),
     function<&found_library>(
@@ -127,10 +115,10 @@ PyMethodDef gemm_functions[] = {
     function<&set_process_legacy>("gemm_set_process_legacy_linear",
         "Unfused linear for the process: 1, 0, or -1 for the environment's answer; the former word."),
     function<&gemm::legacy_linear>("gemm_legacy_linear", "Whether linear runs as product and sum."),
-    {"gemm_flag", flag, METH_VARARGS, "Reads or sets a switch of matrix products."},
-    {"gemm_plans", plans, METH_NOARGS,
-        "Every cuBLASLt problem met so far: what was chosen for it, and whether its kernels are launched directly."},
-    {"gemm_status", status, METH_NOARGS, "What served matrix products so far."}, {nullptr, nullptr, 0, nullptr}};
+    function<&set_flag>("gemm_flag", "(name[, value]): reads or sets a switch of matrix products; the former word."),
+    function<&plans>("gemm_plans",
+        "Every cuBLASLt problem met so far: what was chosen for it, and whether its kernels are launched directly."),
+    function<&status>("gemm_status", "What served matrix products so far."), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

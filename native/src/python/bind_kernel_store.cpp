@@ -3,7 +3,7 @@
 #include "cuda/kernel_code.h"
 #include "cuda/kernel_store.h"
 #include "cuda/nvrtc.h"
-#include "python/object.h"
+#include "python/module_function.h"
 
 namespace shim {
 namespace {
@@ -43,142 +43,90 @@ void warn_of(const cuda::FailedKernel& failed) {
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), level_outside()) < 0) throw PythonError();
 }
 
-PyObject* failed_kernels(PyObject*, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    PyObject* list = PyList_New(0);
-    for (const cuda::FailedKernel& f : cuda::failed_kernels()) {
-      PyObject* macros = PyList_New(0);
-      for (const std::string& m : f.what.macros) {
-        PyObject* text = PyUnicode_FromString(m.c_str());
-        if (!text || PyList_Append(macros, text) < 0) PyErr_Clear();
-        Py_XDECREF(text);
-      }
-      PyObject* row = Py_BuildValue("{s:s,s:N,s:i,s:s}", "kernel", f.what.program.c_str(), "macros", macros,
-          "architecture", f.architecture, "log", f.log.c_str());
-      if (!row || PyList_Append(list, row) < 0) PyErr_Clear();
-      Py_XDECREF(row);
-    }
-    return list;
+PyObject* failed_kernels() {
+  return module_call::list_of(cuda::failed_kernels(), [](const cuda::FailedKernel& f) {
+    return Py_BuildValue("{s:s,s:N,s:i,s:s}", "kernel", f.what.program.c_str(), "macros",
+        module_call::object(std::vector(f.what.macros)), "architecture", f.architecture, "log", f.log.c_str());
   });
 }
 
-PyObject* kernel_counts(PyObject*, PyObject*) {
+std::map<std::string, int64_t> kernel_counts() {
   const cuda::CodeCounts c = cuda::code_counts();
-  return Py_BuildValue("{s:K,s:K,s:K,s:K}", "pack", c.pack, "kept", c.kept, "compiled", c.compiled, "ahead", c.ahead);
+  return {{"pack", c.pack}, {"kept", c.kept}, {"compiled", c.compiled}, {"ahead", c.ahead}};
 }
 
-PyObject* kernel_sources(PyObject*, PyObject*) {
-  return PyUnicode_FromString(cuda::hexadecimal(cuda::sources_digest()).c_str());
+std::string kernel_sources() { return cuda::hexadecimal(cuda::sources_digest()); }
+
+std::tuple<std::string, std::map<int, int>> pack_state(std::string_view path) {
+  const cuda::KernelPack pack{std::string(path)};
+  std::map<int, int> numbers;
+  for (const auto& [architecture, number] : pack.architectures()) numbers[int(architecture)] = int(number);
+  return {pack.why(), numbers};
 }
 
-// (path) -> (what is wrong with it or "", {architecture: number of kernels})
-PyObject* pack_state(PyObject*, PyObject* path) {
-  const char* text = PyUnicode_AsUTF8(path);
-  if (!text) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const cuda::KernelPack pack(text);
-    PyObject* numbers = PyDict_New();
-    for (const auto& [architecture, number] : pack.architectures()) {
-      PyObject *key = PyLong_FromLong(architecture), *value = PyLong_FromLong(number);
-      if (!key || !value || PyDict_SetItem(numbers, key, value) < 0) PyErr_Clear();
-      Py_XDECREF(key);
-      Py_XDECREF(value);
-    }
-    return Py_BuildValue("(sN)", pack.why().c_str(), numbers);
-  });
-}
-
-Specialisation specialisation(const char* line) {
-  Specialisation s = Specialisation::parse(line);
-  CHECK(Kind::Value, !s.program.empty(), "no specialisation of our kernels: ", line);
+Specialisation specialisation(std::string_view line) {
+  Specialisation s = Specialisation::parse(std::string(line));
+  CHECK(Kind::Value, !s.program.empty(), "no specialisation of our kernels: ", std::string(line));
   return s;
 }
 
-// (path, line, architecture) -> the code that a pack has for it
-PyObject* pack_code(PyObject*, PyObject* args) {
-  const char *path, *line;
-  int architecture;
-  if (!PyArg_ParseTuple(args, "ssi", &path, &line, &architecture)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const cuda::KernelPack pack(path);
-    const std::string_view code = pack.find(specialisation(line), architecture);
-    return PyBytes_FromStringAndSize(code.data(), Py_ssize_t(code.size()));
-  });
+Bytes pack_code(std::string_view path, std::string_view line, int architecture) {
+  const cuda::KernelPack pack{std::string(path)};
+  return {std::string(pack.find(specialisation(line), architecture))};
 }
 
-// (path, [(line, architecture, code)])
-PyObject* pack_write(PyObject*, PyObject* args) {
-  const char* path;
-  PyObject* list;
-  if (!PyArg_ParseTuple(args, "sO!", &path, &PyList_Type, &list)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    std::vector<cuda::PackedCode> all;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-      const char *line, *code;
-      Py_ssize_t size;
-      int architecture;
-      if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "siy#", &line, &architecture, &code, &size)) return nullptr;
-      all.push_back({specialisation(line), architecture, std::string(code, size_t(size))});
-    }
-    const std::string wrong = cuda::write_pack(path, all);
-    CHECK(Kind::Runtime, wrong.empty(), wrong);
-    Py_RETURN_NONE;
-  });
+void pack_write(std::string_view path, PyObject* list) {
+  std::vector<cuda::PackedCode> all;
+  CHECK(Kind::Type, PyList_Check(list), "kernel_pack_write(path, [(specialisation, architecture, code)])");
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    const char *line, *code;
+    Py_ssize_t size;
+    int architecture;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "siy#", &line, &architecture, &code, &size)) throw PythonError();
+    all.push_back({specialisation(line), architecture, std::string(code, size_t(size))});
+  }
+  const std::string wrong = cuda::write_pack(std::string(path), all);
+  CHECK(Kind::Runtime, wrong.empty(), wrong);
 }
 
-// (line, architecture, path of libnvrtc or "") -> (code, log)
-PyObject* kernel_compile(PyObject*, PyObject* args) {
-  const char *line, *path = "";
-  int architecture;
-  if (!PyArg_ParseTuple(args, "si|s", &line, &architecture, &path)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Specialisation s = specialisation(line);
-    if (*path)
-      if (const std::string wrong = nvrtc::use_library(path); !wrong.empty()) fail(Kind::Runtime, wrong);
-    nvrtc::version();  // loads it, for which Python is asked
-    nvrtc::Compiled c;
-    {
-      GilRelease others_run;
-      c = nvrtc::compile(s, architecture, true);
-    }
-    return Py_BuildValue("(y#s)", c.cubin.data(), Py_ssize_t(c.cubin.size()), c.log.c_str());
-  });
+std::tuple<Bytes, std::string> kernel_compile(
+    std::string_view line, int architecture, std::optional<std::string_view> path) {
+  const Specialisation s = specialisation(line);
+  if (path && !path->empty())
+    if (const std::string wrong = nvrtc::use_library(std::string(*path)); !wrong.empty()) fail(Kind::Runtime, wrong);
+  nvrtc::version();  // loads it, for which Python is asked
+  nvrtc::Compiled c;
+  {
+    GilRelease others_run;
+    c = nvrtc::compile(s, architecture, true);
+  }
+  return {Bytes{std::string(c.cubin.data(), c.cubin.size())}, c.log};
 }
 
-// (line, architecture) -> what its entry in the cache is for
-PyObject* kernel_key(PyObject*, PyObject* args) {
-  const char* line;
-  int architecture;
-  if (!PyArg_ParseTuple(args, "si", &line, &architecture)) return nullptr;
-  return guarded(
-      [&]() -> PyObject* { return PyUnicode_FromString(cuda::code_key(specialisation(line), architecture).c_str()); });
+std::string kernel_key(std::string_view line, int architecture) {
+  return cuda::code_key(specialisation(line), architecture);
 }
 
-// (device, line, entry): asks for a kernel as a launch does, and says whether it is there
-PyObject* kernel_load(PyObject*, PyObject* args) {
-  const char *line, *entry;
-  int device;
-  if (!PyArg_ParseTuple(args, "iss", &device, &line, &entry)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    const Specialisation s = specialisation(line);
-    cuda::OnDevice current(device);
-    return PyBool_FromLong(cuda::loaded_kernel(device, s.program, s.macros, entry) != nullptr);
-  });
+bool kernel_load(int device, std::string_view line, std::string_view entry) {
+  const Specialisation s = specialisation(line);
+  cuda::OnDevice current(device);
+  return cuda::loaded_kernel(device, s.program, s.macros, std::string(entry).c_str()) != nullptr;
 }
 
 PyMethodDef kernel_store_functions[] = {
-    {"failed_kernels", failed_kernels, METH_NOARGS,
-        "The CUDA kernels that could not be had: their names, macros, architectures and the compiler's logs."},
-    {"kernel_counts", kernel_counts, METH_NOARGS,
-        "Where programs of CUDA kernels came from: the pack, the cache, the compiler, or the compiler ahead of need."},
-    {"kernel_sources", kernel_sources, METH_NOARGS, "The digest of the CUDA kernels' sources."},
-    {"kernel_pack_state", pack_state, METH_O, "(what is wrong with a pack, its numbers of kernels by architecture)."},
-    {"kernel_pack_code", pack_code, METH_VARARGS, "The code of a pack for (path, specialisation, architecture)."},
-    {"kernel_pack_write", pack_write, METH_VARARGS, "Writes a pack of (path, [(specialisation, architecture, code)])."},
-    {"kernel_compile", kernel_compile, METH_VARARGS,
-        "(specialisation, architecture[, path of NVRTC]) -> (code, log). Needs no GPU."},
-    {"kernel_key", kernel_key, METH_VARARGS, "What the cache's entry of (specialisation, architecture) is for."},
-    {"kernel_load", kernel_load, METH_VARARGS, "Loads (device, specialisation, entry) as a launch does."},
+    function<&failed_kernels>("failed_kernels",
+        "The CUDA kernels that could not be had: their names, macros, architectures and the compiler's logs."),
+    function<&kernel_counts>("kernel_counts",
+        "Where programs of CUDA kernels came from: the pack, the cache, the compiler, or the compiler ahead of need."),
+    function<&kernel_sources>("kernel_sources", "The digest of the CUDA kernels' sources."),
+    function<&pack_state>("kernel_pack_state", "(what is wrong with a pack, its numbers of kernels by architecture)."),
+    function<&pack_code>("kernel_pack_code", "The code of a pack for (path, specialisation, architecture)."),
+    function<&pack_write>("kernel_pack_write", "Writes a pack of (path, [(specialisation, architecture, code)])."),
+    function<&kernel_compile>(
+        "kernel_compile", "(specialisation, architecture[, path of NVRTC]) -> (code, log). Needs no GPU."),
+    function<&kernel_key>("kernel_key", "What the cache's entry of (specialisation, architecture) is for."),
+    function<&kernel_load>(
+        "kernel_load", "Loads (device, specialisation, entry) as a launch does; whether it is there."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

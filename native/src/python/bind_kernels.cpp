@@ -6,9 +6,11 @@
 #include "core/math_bits.h"
 #include "cpu/parallel.h"
 #include "cpu/philox.h"
+#include "kernels/registry.h"
 #include "ops/gemm_problem.h"
 #include "ops/device_copy.h"
 #include "ops/kernels.h"
+#include "python/module_function.h"
 #include "python/owned_ref.h"
 #include "python/native_ops.h"
 
@@ -85,41 +87,30 @@ void copy_with_cupy(const Tensor& self, const Tensor& src) {
   OwnedRef done = owned(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
 }
 
-PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return guarded([&]() -> PyObject* {
-    Promotion p;
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      Scalar number;
-      if (is_tensor(args[i]))
-        p.add(*unwrap(args[i]));
-      else if (is_dtype(args[i]))
-        p.add(dtype_of(args[i]), 1, false);
-      else if (number_of(args[i], &number))
-        p.add(number);
-      else
-        fail(Kind::Type, "result_type(): argument ", i + 1, " must be a tensor or a number, not ",
-            Py_TYPE(args[i])->tp_name);
-    }
-    DType t = p.result();
-    CHECK(Kind::Type, t != DType::undefined, "result_type() takes at least 1 argument");
-    return dtype_object(t);
-  });
+DType result_type_of(Rest given) {
+  Promotion p;
+  Values values;
+  for (PyObject* const& o : given) {
+    const Value v = values.of(o);
+    if (v.tag == Value::tensor)
+      p.add(*v.t);
+    else if (v.tag == Value::dtype)
+      p.add(DType(v.i), 1, false);
+    else if (v.is_number())
+      p.add(v.number());
+    else
+      fail(Kind::Type, "result_type(): argument ", &o - given.args + 1, " must be a tensor or a number, not ",
+          Py_TYPE(o)->tp_name);
+  }
+  CHECK(Kind::Type, p.result() != DType::undefined, "result_type() takes at least 1 argument");
+  return p.result();
 }
 
-PyObject* py_check_fits(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !is_dtype(args[1]))
-    return PyErr_Format(PyExc_TypeError, "check_fits() takes a number and a torch.dtype");
-  return guarded([&]() -> PyObject* {
-    Scalar number;
-    if (number_of(args[0], &number)) check_fits(number, dtype_of(args[1]));
-    Py_RETURN_NONE;
-  });
+void check_number_fits(const Value& number, DType dtype) {
+  if (number.is_number()) check_fits(number.number(), dtype);
 }
 
-PyObject* py_scalar_name(PyObject*, PyObject* o) {
-  if (!is_dtype(o)) return PyErr_Format(PyExc_TypeError, "scalar_name() takes a torch.dtype");
-  return PyUnicode_FromString(scalar_name(dtype_of(o)));
-}
+std::string name_of_scalar(DType dtype) { return scalar_name(dtype); }
 
 // The two dtypes of a call, by place or by name; false: a Python error is set.
 bool two_dtypes(const char* function, const char* const (&names)[2], PyObject* const* args, Py_ssize_t n,
@@ -175,8 +166,6 @@ PyObject* py_can_cast(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* 
   return PyBool_FromLong(can_cast(types[0], types[1]));
 }
 
-PyObject* py_get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
-
 PyObject* py_set_num_threads(PyObject*, PyObject* value) {
   if (!PyLong_Check(value) || PyBool_Check(value))
     return PyErr_Format(PyExc_RuntimeError, "set_num_threads expects an int, but got %s", Py_TYPE(value)->tp_name);
@@ -189,31 +178,26 @@ PyObject* py_set_num_threads(PyObject*, PyObject* value) {
   Py_RETURN_NONE;
 }
 
-// philox_words(seed, offset, out): fills a contiguous writable buffer of 16 bytes a block.
-PyObject* py_philox_words(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 3) return PyErr_Format(PyExc_TypeError, "philox_words() takes a seed, an offset and a buffer");
-  uint64_t seed = PyLong_AsUnsignedLongLongMask(args[0]), offset = PyLong_AsUnsignedLongLongMask(args[1]);
-  if (PyErr_Occurred()) return nullptr;
+void fill_philox_words(uint64_t seed, uint64_t offset, PyObject* buffer) {  // contiguous, of 16 bytes a block
   Py_buffer out;
-  if (PyObject_GetBuffer(args[2], &out, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) return nullptr;
+  if (PyObject_GetBuffer(buffer, &out, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) < 0) throw PythonError();
   Py_BEGIN_ALLOW_THREADS philox_words(seed, offset, out.len / 16, static_cast<uint32_t*>(out.buf));
   Py_END_ALLOW_THREADS PyBuffer_Release(&out);
-  Py_RETURN_NONE;
 }
 
 template <class F> PyCFunction fast(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)); }
 
 PyMethodDef kernels_functions[] = {
-    {"result_type", fast(py_result_type), METH_FASTCALL, "The dtype in which tensors and numbers meet."},
-    {"check_fits", fast(py_check_fits), METH_FASTCALL, "RuntimeError where the dtype cannot hold the number."},
-    {"scalar_name", py_scalar_name, METH_O, "A dtype as PyTorch's error texts name it: Float, Long."},
+    function<&result_type_of>("result_type", "The dtype in which tensors and numbers meet."),
+    function<&check_number_fits>("check_fits", "RuntimeError where the dtype cannot hold the number."),
+    function<&name_of_scalar>("scalar_name", "A dtype as PyTorch's error texts name it: Float, Long."),
     {"promote_types", fast(py_promote_types), METH_FASTCALL | METH_KEYWORDS,
         "The smallest dtype that both dtypes promote to."},
     {"can_cast", fast(py_can_cast), METH_FASTCALL | METH_KEYWORDS, "Whether a cast keeps the kind of number."},
-    {"get_num_threads", py_get_num_threads, METH_NOARGS, "How many threads a large CPU kernel uses."},
+    function<&num_threads>("get_num_threads", "How many threads a large CPU kernel uses."),
     {"set_num_threads", py_set_num_threads, METH_O, "Sets how many threads a large CPU kernel uses."},
-    {"philox_words", fast(py_philox_words), METH_FASTCALL,
-        "Fills a buffer with blocks of a seed's Philox4x32-10 stream."},
+    function<&fill_philox_words>(
+        "philox_words", "(seed, offset, out): fills a buffer with blocks of a seed's Philox4x32-10 stream."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -229,30 +213,7 @@ int bind_kernels(PyObject* module) {
   ops.copy_ = engine_copy;
   copy_on_device = copy_with_cupy;
   negate_with_operator = negate_in_place;
-  register_pointwise_kernels();  // first: its general kernels are for names that have none yet
-  register_index_kernels();
-  register_formula_kernels();
-  register_gemm_kernels();
-  register_image_kernels();
-  register_indexing_kernels();
-  register_layer_kernels();
-  register_linalg_kernels();
-  register_move_kernels();
-  register_random_kernels();
-  register_recurrent_kernels();
-  register_reduce_kernels();
-  register_row_kernels();
-  register_scatter_kernels();
-  register_shape_kernels();
-  register_signal_kernels();
-  register_cuda_creation_kernels();
-  register_cuda_image_kernels();
-  register_cuda_losses();
-  register_cuda_moves();
-  register_cuda_nn_kernels();
-  register_cuda_recurrent();
-  register_cuda_scatter();
-  register_cuda_pointwise_kernels();  // last: functors are for operators that have no other kernel
+  register_kernels();
   return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
                  bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||
                  bind_cuda_foreach(module) < 0 || bind_cuda_convolution(module) < 0 || bind_cuda_recurrent(module) < 0

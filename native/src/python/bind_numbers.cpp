@@ -88,34 +88,6 @@ PyMethodDef kernels_memory_functions[] = {
 
 }  // namespace
 
-bool number_of(PyObject* o, Scalar* n) {
-  if (PyBool_Check(o)) {
-    *n = Scalar{Scalar::Bool, o == Py_True};
-  } else if (PyLong_Check(o)) {
-    int overflow = 0;
-    n->type = Scalar::Int;
-    n->i = PyLong_AsLongLongAndOverflow(o, &overflow);
-    if (overflow) {
-      if (overflow > 0) {
-        unsigned long long u = PyLong_AsUnsignedLongLong(o);
-        if (!PyErr_Occurred()) {
-          n->i = int64_t(u), n->big = true;
-          return true;
-        }
-        PyErr_Clear();
-      }
-      fail(Kind::Overflow, "int too big to convert");
-    }
-  } else if (PyFloat_Check(o)) {
-    *n = Scalar{Scalar::Float, 0, PyFloat_AS_DOUBLE(o)};
-  } else if (PyComplex_Check(o)) {
-    *n = Scalar{Scalar::Complex, 0, PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)};
-  } else {
-    return false;
-  }
-  return true;
-}
-
 int bind_numbers(PyObject* module) { return PyModule_AddFunctions(module, kernels_memory_functions); }
 
 }  // namespace shim

@@ -1,6 +1,6 @@
 // Recorded operators and their programs, as functions of shim_torch._impl.native._core.
 #include "python/dispatch.h"
-#include "python/kernel_call.h"
+#include "python/module_function.h"
 #include "python/native_ops.h"
 #include "python/owned_ref.h"
 #include "program/replay.h"
@@ -107,7 +107,7 @@ PyObject* compile_program(PyObject*, PyObject* recorder) {
 }
 
 PyObject* program_source(PyObject*, PyObject* program) {
-  return guarded([&]() -> PyObject* { return kernel_call::object(program_of(program).source()); });
+  return guarded([&]() -> PyObject* { return module_call::object(program_of(program).source()); });
 }
 
 // (program, architecture): what the CUDA compiler says of the groups' kernels, a text a group that CUDA has all functors for.
@@ -117,7 +117,7 @@ PyObject* compile_groups(PyObject*, PyObject* const* args, Py_ssize_t n) {
     OwnedRef logs = owned(PyList_New(0));
     for (const Item& item : program_of(args[0]).items()) {
       if (!item.group || !computed_on_cuda(*item.group)) continue;
-      OwnedRef text = owned(kernel_call::object(compile_group(*item.group, int(PyLong_AsLong(args[1])))));
+      OwnedRef text = owned(module_call::object(compile_group(*item.group, int(PyLong_AsLong(args[1])))));
       if (PyList_Append(logs, text) < 0) return nullptr;
     }
     return logs.give();
@@ -140,7 +140,7 @@ template <class Run> PyObject* run_with(PyObject* const* args, Py_ssize_t n, Run
     }
   run(steps, Storages(storages), numbers_of(args[2]));
   for (const Tensor& t : outputs) results.push_back(tensor_of(recorder.ref(t), storages));
-  return kernel_call::list(results);
+  return list_of(results);
 }
 
 PyObject* run_recorded_steps(PyObject*, PyObject* const* args, Py_ssize_t n) {

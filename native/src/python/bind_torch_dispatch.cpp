@@ -2,6 +2,7 @@
 #include "autograd/autograd.h"
 #include "python/owned_ref.h"
 #include "autograd/formula_plan.h"
+#include "python/module_function.h"
 #include "python/torch_dispatch_state.h"
 
 namespace shim {
@@ -37,20 +38,8 @@ PyObject* py_at(PyObject*, PyObject* index) {
   }
   return Py_NewRef(modes()[size_t(i)]);
 }
-PyObject* py_set_disabled(PyObject*, PyObject* on) {
-  bool old = disabled;
-  const int value = PyObject_IsTrue(on);
-  if (value < 0) return nullptr;
-  disabled = value != 0;
-  return PyBool_FromLong(old);
-}
-PyObject* py_set_below(PyObject*, PyObject* on) {
-  bool old = below;
-  const int value = PyObject_IsTrue(on);
-  if (value < 0) return nullptr;
-  below = value != 0;
-  return PyBool_FromLong(old);
-}
+bool set_disabled(Truth on) { return std::exchange(disabled, on); }
+bool set_below(Truth on) { return std::exchange(below_handler, on); }
 
 PyObject* disabled_dispatch(PyObject*, PyObject* args) {  // (func, types, args=(), kwargs=None)
   PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
@@ -64,33 +53,22 @@ PyObject* disabled_dispatch(PyObject*, PyObject* args) {  // (func, types, args=
 }
 
 // (qualified, overload, leaf, parts or None): how PyTorch's operator of that name stands to ours.
-PyObject* py_mark(PyObject*, PyObject* args) {
-  const char *qualified, *overload;
-  int leaf;
-  PyObject* parts;
-  if (!PyArg_ParseTuple(args, "sspO", &qualified, &overload, &leaf, &parts)) return nullptr;
-  Operator* op = find_operator(qualified, overload);
-  if (!op) Py_RETURN_FALSE;
+bool mark(std::string_view qualified, std::string_view overload, Truth leaf, PyObject* parts) {
+  Operator* op = find_operator(std::string(qualified), std::string(overload));
+  if (!op) return false;
   op->dispatch_leaf = leaf;
   if (parts != Py_None) python_of(*op).dispatch_parts = Py_NewRef(parts);
-  Py_RETURN_TRUE;
+  return true;
 }
 
 // (qualified, overload, {inputs: formula}, results): the gradients that handlers are shown, of so many results (-1: all).
-PyObject* py_show_formulas(PyObject*, PyObject* args) {
-  const char *qualified, *overload;
-  PyObject* formulas;
-  int outputs;
-  if (!PyArg_ParseTuple(args, "ssO!i", &qualified, &overload, &PyDict_Type, &formulas, &outputs)) return nullptr;
-  Operator* op = find_operator(qualified, overload);
-  if (!op) Py_RETURN_FALSE;
-  return guarded([&]() -> PyObject* {
-    show_formulas(*op, formulas_of(formulas), outputs);
-    Py_RETURN_TRUE;
-  });
+bool show(std::string_view qualified, std::string_view overload, PyObject* formulas, int outputs) {
+  Operator* op = find_operator(std::string(qualified), std::string(overload));
+  if (op) show_formulas(*op, formulas_of(formulas), outputs);
+  return op;
 }
 
-PyObject* py_rules(PyObject*, PyObject*) {
+PyObject* rules_of_library() {
   if (!rules) rules = PyDict_New();
   return Py_XNewRef(rules);
 }
@@ -100,12 +78,11 @@ PyMethodDef torch_dispatch_functions[] = {
     {"_push_on_torch_dispatch_stack", py_push, METH_O, nullptr},
     {"_pop_torch_dispatch_stack", py_pop, METH_VARARGS, nullptr},
     {"_len_torch_dispatch_stack", py_len, METH_NOARGS, nullptr}, {"_get_dispatch_stack_at", py_at, METH_O, nullptr},
-    {"_set_torch_dispatch_disabled", py_set_disabled, METH_O,
-        "Turns handlers off on this thread; gives the old state."},
-    {"_set_below_dispatch", py_set_below, METH_O,
-        "Whether gradients are recorded within a handler; gives the old state."},
-    {"_mark_for_dispatch", py_mark, METH_VARARGS, nullptr}, {"_show_formulas", py_show_formulas, METH_VARARGS, nullptr},
-    {"_torch_dispatch_rules", py_rules, METH_NOARGS, "{operator: {class: function}} that handlers give way to."},
+    function<&set_disabled>("_set_torch_dispatch_disabled", "Turns handlers off on this thread; gives the old state."),
+    function<&set_below>(
+        "_set_below_dispatch", "Whether gradients are recorded within a handler; gives the old state."),
+    function<&mark>("_mark_for_dispatch"), function<&show>("_show_formulas"),
+    function<&rules_of_library>("_torch_dispatch_rules", "{operator: {class: function}} that handlers give way to."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

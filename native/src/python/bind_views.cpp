@@ -12,8 +12,8 @@ using Base = const TensorImpl&;
 using Sizes = const Dims&;
 
 PyObject* squeeze_(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (tensor) or (tensor, dims)
-  return n > 1 ? kernel_call::module_function<[](Base t, Sizes dims) { return squeeze(t, dims); }>(nullptr, args, n)
-               : kernel_call::module_function<[](Base t) { return squeeze(t); }>(nullptr, args, n);
+  return n > 1 ? module_call::module_function<[](Base t, Sizes dims) { return squeeze(t, dims); }>(nullptr, args, n)
+               : module_call::module_function<[](Base t) { return squeeze(t); }>(nullptr, args, n);
 }
 
 Tensor as_strided_(Base t, Sizes sizes, Sizes strides, std::optional<int64_t> offset) {

@@ -16,6 +16,7 @@
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 #include "python/trace.h"
+#include "python/values.h"
 
 namespace shim {
 namespace {
@@ -78,12 +79,13 @@ __attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, Py
       op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);  // its parts carry them on
   // What a handler asks to see, the parts of a composite too, no native function may do by itself.
   const bool seen = __builtin_expect(python_dispatch, 0) && op.kind == Operator::Composite && wants_dispatch(args, n);
-  if (!tangents && !seen && read) {
+  if (!tangents && !seen && read && (op.native_cpu || op.native)) {
+    const Values values(args, n);
     for (KernelCall native : {op.native_cpu, op.native}) {
       if (!native) continue;
       PyObject* r = __builtin_expect(tracing, 0) && op.kind == Operator::Composite
-                        ? run_native_traced(native, op, args, n)
-                        : run_native(native, op, args, n);
+                        ? run_native_traced(native, op, args, n, values.data())
+                        : run_native(native, op, values.data());
       if (r) {
         ++op.calls_native;
         return r;

@@ -9,6 +9,7 @@
 #include "python/math_bits.h"
 #include "python/torch_dispatch.h"
 #include "python/trace.h"
+#include "python/values.h"
 
 namespace shim {
 namespace {
@@ -89,15 +90,14 @@ bool given_again(const TensorImpl& target, PyObject* const* args, size_t n) {
 // Computes and writes. Natives write in one pass, where no history is wanted; else the functional operator's result is written.
 bool write_inplace(Operator& op, PyObject** args, size_t n, const Tensor& target, bool history, bool apart) {
   Operator& f = *op.functional;
-  for (KernelCall native : {op.native_cpu, op.native}) {
-    if (!native || history || apart) continue;
-    OwnedRef r{run_native(native, op, args, n)};
-    if (r.o) {
+  if ((op.native_cpu || op.native) && !history && !apart) {
+    const Values values(args, n);
+    for (KernelCall native : {op.native_cpu, op.native}) {
+      if (!native || !run_native_inplace(native, op, values.data())) continue;
       ++op.calls_native;
       target->bump_version();
       return true;
     }
-    if (PyErr_Occurred()) return false;
   }
   OwnedRef result{nullptr};
   {

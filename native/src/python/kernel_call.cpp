@@ -1,43 +1,12 @@
-#include "python/kernel_call.h"
-
+// What kernels ask of Python: its lock, its generators, calls with a history. And why they left calls to bodies.
 #include "core/interpreter_lock.h"
-#include "python/override.h"
+#include "cpu/generator.h"
+#include "ops/recorded_call.h"
+#include "python/dispatch.h"
+#include "python/mersenne.h"
 #include "python/owned_ref.h"
 
 namespace shim {
-
-bool acts_for_itself(PyObject* tensor) {
-  return has_torch_function(tensor) || SubclassOps::is_special(*unwrap(tensor));
-}
-
-PyObject* kernel_call::tuple(std::span<Tensor> tensors) {
-  OwnedRef made{PyTuple_New(Py_ssize_t(tensors.size()))};
-  for (size_t i = 0; made.o && i < tensors.size(); ++i) {
-    PyObject* item = wrap(std::move(tensors[i]));
-    if (!item) return nullptr;
-    PyTuple_SET_ITEM(made.o, Py_ssize_t(i), item);
-  }
-  return made.give();
-}
-
-PyObject* kernel_call::list(std::span<const Tensor> tensors) {
-  std::vector<Tensor> taken(tensors.begin(), tensors.end());
-  OwnedRef all{tuple(taken)};
-  return all.o ? PySequence_List(all.o) : nullptr;
-}
-
-PyObject* kernel_call::joined(std::span<PyObject* const> items) {
-  OwnedRef made{PyTuple_New(Py_ssize_t(items.size()))};
-  bool complete = made.o;
-  for (size_t i = 0; i < items.size(); ++i) {
-    complete = complete && items[i];
-    if (made.o)
-      PyTuple_SET_ITEM(made.o, Py_ssize_t(i), items[i]);
-    else
-      Py_XDECREF(items[i]);
-  }
-  return complete ? made.give() : nullptr;
-}
 
 namespace {
 
@@ -63,6 +32,33 @@ PyObject* operator_declines(PyObject*, PyObject*) { return guarded(declines); }
 void* release_lock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 void take_lock(void* was) { PyEval_RestoreThread(static_cast<PyThreadState*>(was)); }
 
+PyObject* default_generator() {
+  static PyObject* found = [] {
+    OwnedRef module{PyImport_ImportModule("shim_torch._impl.tensor.generator")};
+    return module.o ? PyObject_GetAttrString(module.o, "default_generator") : nullptr;
+  }();
+  if (!found) throw PythonError();
+  return found;
+}
+
+Mersenne* numbers_of(void* generator, void** held) {
+  static PyObject* name = PyUnicode_InternFromString("_engine");
+  PyObject* standard = default_generator();
+  PyObject* g = generator ? static_cast<PyObject*>(generator) : standard;
+  if (Py_TYPE(g) != Py_TYPE(standard)) return nullptr;
+  OwnedRef engine = owned(PyObject_GetAttr(g, name));
+  Mersenne* numbers = mersenne_of(engine);
+  if (numbers) *held = engine.give();
+  return numbers;
+}
+
+Tensor call_recorded(Operator& op, const Tensor& first, const Tensor& second) {
+  OwnedRef objects[2] = {owned(wrap(first)), owned(wrap(second))};
+  PyObject* bound[2] = {objects[0].o, objects[1].o};
+  OwnedRef result = owned(run_recorded(op, bound, 2));
+  return Tensor(unwrap(result.o));
+}
+
 PyMethodDef functions[] = {
     {"operator_declines", operator_declines, METH_NOARGS,
         "Why native kernels left calls to operators' bodies, and how often: {operator: {reason: times}}."},
@@ -72,6 +68,9 @@ PyMethodDef functions[] = {
 
 int bind_kernel_calls(PyObject* module) {
   interpreter_lock = {release_lock, take_lock};
+  GeneratorLease::take = numbers_of;
+  GeneratorLease::give_back = [](void* held) { Py_DECREF(static_cast<PyObject*>(held)); };
+  recorded_call = call_recorded;
   return PyModule_AddFunctions(module, functions);
 }
 

@@ -1,6 +1,7 @@
 // Thread-local modes that change calls: autocast and the default device.
 #include "autograd/autocast.h"
 #include "python/dispatch.h"
+#include "python/module_function.h"
 #include "python/owned_ref.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
@@ -54,77 +55,39 @@ PyObject* default_device() {
 
 namespace {
 
-bool device_type(PyObject* o, DeviceType* t) {
-  return guarded([&]() -> bool {
-    if (o == nullptr || o == Py_None)
-      *t = DeviceType::cuda;
-    else
-      *t = device_of(o).type;
-    return true;
-  });
-}
+DeviceType device_type(PyObject* o) { return o == Py_None ? DeviceType::cuda : device_of(o).type; }
 
-PyObject* is_autocast_enabled(PyObject*, PyObject* args) {
-  PyObject* o = nullptr;
-  DeviceType t;
-  if (!PyArg_ParseTuple(args, "|O", &o) || !device_type(o, &t)) return nullptr;
-  return PyBool_FromLong((t == DeviceType::cpu || t == DeviceType::cuda) && autocast_state(t).enabled);
+bool is_autocast_enabled(std::optional<PyObject*> device) {
+  const DeviceType t = device_type(device.value_or(Py_None));
+  return (t == DeviceType::cpu || t == DeviceType::cuda) && autocast_state(t).enabled;
 }
-PyObject* set_autocast_enabled(PyObject*, PyObject* args) {  // (enabled) or (device_type, enabled)
-  PyObject *a, *b = nullptr;
-  DeviceType t;
-  if (!PyArg_ParseTuple(args, "O|O", &a, &b) || !device_type(b ? a : nullptr, &t)) return nullptr;
-  bool value;
-  const char* argument = b ? "set_autocast_enabled(): argument 'enabled' (position 2)"
-                           : "set_autocast_enabled(): argument 'enabled' (position 1)";
-  if (!unpack_flag(b ? b : a, argument, &value)) return nullptr;
-  autocast_state(t).enabled = value;
-  Py_RETURN_NONE;
+void set_autocast_enabled(PyObject* a, std::optional<PyObject*> b) {  // (enabled) or (device_type, enabled)
+  AutocastState& state = autocast_state(device_type(b ? a : Py_None));
+  if (!unpack_flag(b ? *b : a,
+          b ? "set_autocast_enabled(): argument 'enabled' (position 2)"
+            : "set_autocast_enabled(): argument 'enabled' (position 1)",
+          &state.enabled))
+    throw PythonError();
 }
-PyObject* get_autocast_dtype(PyObject*, PyObject* args) {
-  PyObject* o;
-  DeviceType t;
-  if (!PyArg_ParseTuple(args, "O", &o) || !device_type(o, &t)) return nullptr;
-  return dtype_object(autocast_state(t).dtype);
+DType get_autocast_dtype(PyObject* device) { return autocast_state(device_type(device)).dtype; }
+void set_autocast_dtype(PyObject* device, PyObject* dtype) {
+  CHECK(Kind::Type, is_dtype(dtype), "set_autocast_dtype() expects a torch.dtype");
+  autocast_state(device_type(device)).dtype = dtype_of(dtype);
 }
-PyObject* set_autocast_dtype(PyObject*, PyObject* args) {
-  PyObject *o, *dtype;
-  DeviceType t;
-  if (!PyArg_ParseTuple(args, "OO", &o, &dtype) || !device_type(o, &t)) return nullptr;
-  if (!is_dtype(dtype)) {
-    PyErr_SetString(PyExc_TypeError, "set_autocast_dtype() expects a torch.dtype");
-    return nullptr;
-  }
-  autocast_state(t).dtype = dtype_of(dtype);
-  Py_RETURN_NONE;
-}
-PyObject* nest(PyObject*, PyObject*) { return PyLong_FromLong(++autocast_mode().nesting); }
-PyObject* unnest(PyObject*, PyObject*) { return PyLong_FromLong(--autocast_mode().nesting); }
-PyObject* clear_cache(PyObject*, PyObject*) {
-  clear_autocast_cache();
-  Py_RETURN_NONE;
-}
-PyObject* cache_enabled(PyObject*, PyObject*) { return PyBool_FromLong(autocast_mode().cache); }
-PyObject* set_cache_enabled(PyObject*, PyObject* o) {
-  if (!PyBool_Check(o)) return PyErr_Format(PyExc_TypeError, "enabled must be a bool (got %s)", Py_TYPE(o)->tp_name);
+void set_cache_enabled(PyObject* o) {
+  CHECK(Kind::Type, PyBool_Check(o), "enabled must be a bool (got ", Py_TYPE(o)->tp_name, ")");
   autocast_mode().cache = o == Py_True;
-  Py_RETURN_NONE;
 }
 
-PyObject* as_device(PyObject* o) {
-  return guarded([&]() -> PyObject* { return is_device(o) ? Py_NewRef(o) : device_object(device_of(o)); });
-}
-PyObject* set_default_device(PyObject*, PyObject* o) {
-  PyObject* d = o == Py_None ? nullptr : as_device(o);
-  if (!d && o != Py_None) return nullptr;
+void set_default_device(PyObject* o) {
+  PyObject* d = o == Py_None ? nullptr : is_device(o) ? Py_NewRef(o) : owned(device_object(device_of(o))).give();
   Py_XSETREF(process_default, d);
-  Py_RETURN_NONE;
 }
-PyObject* get_default_device(PyObject*, PyObject*) {
+PyObject* get_default_device() {
   PyObject* d = default_device();
   return d ? Py_NewRef(d) : device_object(Device{});
 }
-PyObject* mode_device(PyObject*, PyObject*) {
+PyObject* mode_device() {
   PyObject* d = default_device();
   return Py_NewRef(d ? d : Py_None);
 }
@@ -140,19 +103,19 @@ PyObject* exit_device(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef modes_functions[] = {{"is_autocast_enabled", is_autocast_enabled, METH_VARARGS,
-                                     "Whether autocast is on for a device type (cuda if none given)."},
-    {"set_autocast_enabled", set_autocast_enabled, METH_VARARGS, "Turns autocast on or off for a device type."},
-    {"get_autocast_dtype", get_autocast_dtype, METH_VARARGS, "The dtype autocast lowers to."},
-    {"set_autocast_dtype", set_autocast_dtype, METH_VARARGS, "Sets the dtype autocast lowers to."},
-    {"autocast_increment_nesting", nest, METH_NOARGS, nullptr},
-    {"autocast_decrement_nesting", unnest, METH_NOARGS, nullptr},
-    {"clear_autocast_cache", clear_cache, METH_NOARGS, nullptr},
-    {"is_autocast_cache_enabled", cache_enabled, METH_NOARGS, nullptr},
-    {"set_autocast_cache_enabled", set_cache_enabled, METH_O, nullptr},
-    {"set_default_device", set_default_device, METH_O, "Device of factories called without device=; None: cpu."},
-    {"get_default_device", get_default_device, METH_NOARGS, "The device factories use by default."},
-    {"_default_device", mode_device, METH_NOARGS, "The default device set by a mode, or None."},
+PyMethodDef modes_functions[] = {function<&is_autocast_enabled>("is_autocast_enabled",
+                                     "Whether autocast is on for a device type (cuda if none given)."),
+    function<&set_autocast_enabled>("set_autocast_enabled", "Turns autocast on or off for a device type."),
+    function<&get_autocast_dtype>("get_autocast_dtype", "The dtype autocast lowers to."),
+    function<&set_autocast_dtype>("set_autocast_dtype", "Sets the dtype autocast lowers to."),
+    function<[] { return ++autocast_mode().nesting; }>("autocast_increment_nesting"),
+    function<[] { return --autocast_mode().nesting; }>("autocast_decrement_nesting"),
+    function<&clear_autocast_cache>("clear_autocast_cache"),
+    function<[] { return autocast_mode().cache; }>("is_autocast_cache_enabled"),
+    function<&set_cache_enabled>("set_autocast_cache_enabled"),
+    function<&set_default_device>("set_default_device", "Device of factories called without device=; None: cpu."),
+    function<&get_default_device>("get_default_device", "The device factories use by default."),
+    function<&mode_device>("_default_device", "The default device set by a mode, or None."),
     {nullptr, nullptr, 0, nullptr}};
 
 PyMethodDef enter_def = {"__enter__", enter_device, METH_NOARGS, nullptr};

@@ -1,10 +1,42 @@
 #pragma once
-// function<&set_device>("cuda_set_device"): a function of the module, its unpacking derived from a C++ function's own type.
-#include "python/kernel_call.h"
+// function<&set_device>("cuda_set_device"): a function of the module, its unpacking derived from a C++ function's own type. Optional
+// parameters at the end need not be given.
+#include <array>
+#include <map>
+
+#include "kernels/call.h"
+#include "python/owned_ref.h"
+#include "python/values.h"
 
 namespace shim {
 
-template <On on> struct Parameter<int, on> {
+struct Bytes {  // of Python's type bytes
+  std::string held;
+};
+struct Truth {  // of any object, as Python's bool() says
+  bool on;
+  operator bool() const { return on; }
+};
+struct Rest {  // whatever was given, of a function that takes any number of arguments
+  PyObject* const* args;
+  size_t size;
+  PyObject* const* begin() const { return args; }
+  PyObject* const* end() const { return args + size; }
+};
+
+namespace module_call {
+
+// A parameter, read as a kernel's is.
+template <class P> struct Argument {
+  bool take(PyObject* o, const char** why) { return given_.take(values_.of(o), why); }
+  decltype(auto) value() const { return given_.value(); }
+
+ private:
+  Values values_;
+  Parameter<P, On::any> given_;
+};
+
+template <> struct Argument<int> {
   bool take(PyObject* o, const char** why) {
     if (!number_.take(o, why)) return false;
     return number_.value() == int(number_.value()) || (*why = "an integer beyond 32 bits", false);
@@ -12,47 +44,187 @@ template <On on> struct Parameter<int, on> {
   int value() const { return int(number_.value()); }
 
  private:
-  Parameter<int64_t, on> number_;
+  Argument<int64_t> number_;
 };
 
 // Pointers are integers to Python.
-template <class T, On on> struct Parameter<T*, on> {
+template <class T> struct Argument<T*> {
   bool take(PyObject* o, const char** why) { return number_.take(o, why); }
   T* value() const { return reinterpret_cast<T*>(static_cast<intptr_t>(number_.value())); }
 
  private:
-  Parameter<int64_t, on> number_;
+  Argument<int64_t> number_;
 };
 
-namespace kernel_call {
+template <> struct Argument<uint64_t> {  // modulo 2**64
+  bool take(PyObject* o, const char** why) {
+    if (!PyLong_Check(o)) return *why = "no integer", false;
+    value_ = PyLong_AsUnsignedLongLongMask(o);
+    return true;
+  }
+  uint64_t value() const { return value_; }
 
+ private:
+  uint64_t value_ = 0;
+};
+
+template <> struct Argument<std::optional<PyObject*>> {
+  bool take(PyObject* o, const char**) {
+    if (o != Py_None) object_ = o;
+    return true;
+  }
+  std::optional<PyObject*> value() const { return object_; }
+
+ private:
+  std::optional<PyObject*> object_;
+};
+
+template <> struct Argument<Truth> {
+  bool take(PyObject* o, const char**) {
+    const int truth = PyObject_IsTrue(o);
+    if (truth < 0) throw PythonError();
+    truth_ = truth;
+    return true;
+  }
+  Truth value() const { return {truth_}; }
+
+ private:
+  bool truth_ = false;
+};
+
+template <> struct Argument<std::span<const char>> {  // bytes, or those of a text, lent
+  bool take(PyObject* o, const char** why) {
+    if (PyUnicode_Check(o)) return bytes_ = std::string_view(utf8(o)), true;
+    if (!PyBytes_Check(o)) return *why = "no bytes", false;
+    bytes_ = {PyBytes_AS_STRING(o), size_t(PyBytes_GET_SIZE(o))};
+    return true;
+  }
+  std::span<const char> value() const { return bytes_; }
+
+ private:
+  std::span<const char> bytes_;
+};
+
+template <> struct Argument<const Value&> {  // whatever a kernel can be given
+  bool take(PyObject* o, const char**) {
+    value_ = values_.of(o);
+    return true;
+  }
+  const Value& value() const { return value_; }
+
+ private:
+  Values values_;
+  Value value_;
+};
+
+template <> struct Argument<PyObject*> {  // lent, whatever it is
+  bool take(PyObject* o, const char**) {
+    object_ = o;
+    return true;
+  }
+  PyObject* value() const { return object_; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+inline PyObject* object(const Tensor& t) { return wrap(t); }
+inline PyObject* object(Tensor&& t) { return wrap(std::move(t)); }
+inline PyObject* object(bool b) { return PyBool_FromLong(b); }
+inline PyObject* object(PyObject* o) { return o; }
+template <class T> PyObject* object(T* pointer) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(pointer)); }
+inline PyObject* object(int i) { return PyLong_FromLong(i); }
+inline PyObject* object(int64_t i) { return PyLong_FromLongLong(i); }
+inline PyObject* object(double d) { return PyFloat_FromDouble(d); }
+inline PyObject* object(DType t) { return dtype_object(t); }
+inline PyObject* object(const std::string& s) { return PyUnicode_FromStringAndSize(s.data(), Py_ssize_t(s.size())); }
+inline PyObject* object(const Bytes& b) { return PyBytes_FromStringAndSize(b.held.data(), Py_ssize_t(b.held.size())); }
+inline PyObject* object(MemoryFormat f) { return memory_format_object(f); }
+inline PyObject* object(Dims&& dims) { return size_object(dims); }
+template <class K, class T> PyObject* object(const std::map<K, T>& entries) {
+  OwnedRef dict = owned(PyDict_New());
+  for (const auto& [key, value] : entries) {
+    OwnedRef k = owned(object(key)), v = owned(object(value));
+    if (PyDict_SetItem(dict, k, v) < 0) return nullptr;
+  }
+  return dict.give();
+}
+template <class T> PyObject* tuple_from(std::vector<T>&& items) {
+  std::vector<PyObject*> all;
+  for (T& item : items) all.push_back(object(std::move(item)));
+  return tuple_of(all);
+}
+template <class T> PyObject* object(std::vector<T>&& items) {
+  OwnedRef tuple{tuple_from(std::move(items))};
+  return tuple.o ? PySequence_List(tuple.o) : nullptr;
+}
+struct Tuple {  // a result that is a tuple of tensors
+  std::vector<Tensor> tensors;
+};
+inline PyObject* object(Tuple&& t) { return tuple_from(std::move(t.tensors)); }
+template <class... T> PyObject* object(std::tuple<T...>&& all) {
+  return std::apply(
+      [](T&... t) { return tuple_of(std::array<PyObject*, sizeof...(T)>{object(std::move(t))...}); }, all);
+}
 template <class T> PyObject* object(std::optional<T>&& t) { return t ? object(std::move(*t)) : Py_NewRef(Py_None); }
 
+template <class P> constexpr bool may_lack = false;
+template <class T> constexpr bool may_lack<std::optional<T>> = true;
+template <class T> constexpr bool may_lack<const std::optional<T>&> = true;
+template <class... P> constexpr size_t least() {
+  constexpr bool lacking[] = {may_lack<P>..., false};
+  size_t n = sizeof...(P);
+  while (n && lacking[n - 1]) --n;
+  return n;
+}
+
 template <auto F, class... P, size_t... I>
-PyObject* answer_of(PyObject* const* args, Types<P...>, std::index_sequence<I...>) {
-  std::tuple<Parameter<P, On::any>...> given;
+PyObject* answer_of(PyObject* const* args, kernel_call::Types<P...>, std::index_sequence<I...>) {
+  std::tuple<Argument<P>...> given;
   const char* why = nullptr;
   size_t at = 0;
   if (!((at = I, std::get<I>(given).take(args[I], &why)) && ...))
     return PyErr_Format(PyExc_TypeError, "argument %zu: %s", at + 1, why);
-  if constexpr (std::is_void_v<typename Signature<decltype(+F)>::Result>)
+  if constexpr (std::is_void_v<typename kernel_call::Signature<decltype(+F)>::Result>)
     return F(std::get<I>(given).value()...), Py_NewRef(Py_None);
   else
     return object(F(std::get<I>(given).value()...));
 }
 
-template <auto F> PyObject* module_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return [&]<class... P>(Types<P...> types) -> PyObject* {
-    if (n != Py_ssize_t(sizeof...(P)))
-      return PyErr_Format(PyExc_TypeError, "expected %zu arguments, got %zd", sizeof...(P), n);
-    return guarded([&] { return answer_of<F>(args, types, std::index_sequence_for<P...>{}); });
-  }(typename Signature<decltype(+F)>::Parameters{});
+template <auto F, class... P> PyObject* call(PyObject* const* args, size_t n, kernel_call::Types<P...> types) {
+  constexpr size_t few = least<P...>(), most = sizeof...(P);
+  if (n < few || n > most)
+    return few == most ? PyErr_Format(PyExc_TypeError, "expected %zu arguments, got %zu", most, n)
+                       : PyErr_Format(PyExc_TypeError, "expected %zu to %zu arguments, got %zu", few, most, n);
+  PyObject* given[most + 1];
+  if (few < most) {
+    std::fill(std::copy_n(args, n, given), given + most, Py_None);
+    args = given;
+  }
+  return guarded([&] { return answer_of<F>(args, types, std::index_sequence_for<P...>{}); });
+}
+template <auto F> PyObject* call(PyObject* const* args, size_t n, kernel_call::Types<Rest>) {
+  return guarded([&] { return object(F(Rest{args, n})); });
 }
 
-}  // namespace kernel_call
+template <auto F> PyObject* module_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return call<F>(args, size_t(n), typename kernel_call::Signature<decltype(+F)>::Parameters{});
+}
+
+// A list of what f makes of each item: new references, or null with an error set.
+template <class Items, class F> PyObject* list_of(Items&& items, F&& f) {
+  OwnedRef list = owned(PyList_New(0));
+  for (auto& item : items) {
+    OwnedRef made = owned(f(item));
+    if (PyList_Append(list, made) < 0) return nullptr;
+  }
+  return list.give();
+}
+
+}  // namespace module_call
 
 template <auto F> PyMethodDef function(const char* name, const char* doc = nullptr) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&kernel_call::module_function<F>)),
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&module_call::module_function<F>)),
       METH_FASTCALL, doc};
 }
 

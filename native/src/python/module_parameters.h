@@ -1,10 +1,11 @@
 #pragma once
 // What functions of the module (python/module_function.h) take and give beside what kernels do.
-#include "python/kernel_call.h"
+#include "python/module_function.h"
+#include "python/tensor_type.h"
 
-namespace shim {
+namespace shim::module_call {
 
-template <On on> struct Parameter<const TensorImpl&, on> {
+template <> struct Argument<const TensorImpl&> {
   bool take(PyObject* o, const char** why) {
     tensor_ = is_tensor(o) ? unwrap(o) : nullptr;
     return tensor_ || (*why = "expected a torch.Tensor", false);
@@ -14,22 +15,11 @@ template <On on> struct Parameter<const TensorImpl&, on> {
  private:
   TensorImpl* tensor_ = nullptr;
 };
-template <On on> struct Parameter<TensorImpl&, on> : Parameter<const TensorImpl&, on> {
-  TensorImpl& value() const { return const_cast<TensorImpl&>(Parameter<const TensorImpl&, on>::value()); }
+template <> struct Argument<TensorImpl&> : Argument<const TensorImpl&> {
+  TensorImpl& value() const { return const_cast<TensorImpl&>(Argument<const TensorImpl&>::value()); }
 };
 
-template <On on> struct Parameter<PyObject*, on> {  // lent, whatever it is
-  bool take(PyObject* o, const char**) {
-    object_ = o;
-    return true;
-  }
-  PyObject* value() const { return object_; }
-
- private:
-  PyObject* object_ = nullptr;
-};
-
-template <On on> struct Parameter<const Dims&, on> {  // any sequence of integers, or one
+template <> struct Argument<const Dims&> {  // any sequence of integers, or one
   bool take(PyObject* o, const char**) {
     if (!dims_of(o, &dims_)) throw PythonError();
     return true;
@@ -40,13 +30,4 @@ template <On on> struct Parameter<const Dims&, on> {  // any sequence of integer
   Dims dims_;
 };
 
-namespace kernel_call {
-
-inline PyObject* object(const Dims& dims) { return size_object(dims); }
-inline PyObject* object(MemoryFormat f) { return memory_format_object(f); }
-
-}  // namespace kernel_call
-
-}  // namespace shim
-
-#include "python/module_function.h"
+}  // namespace shim::module_call

@@ -31,11 +31,4 @@ struct PythonOperator final : Operator {  // every one in the table
 inline PythonOperator& python_of(Operator& op) { return static_cast<PythonOperator&>(op); }
 inline const PythonOperator& python_of(const Operator& op) { return static_cast<const PythonOperator&>(op); }
 
-// What kernel_call.h makes of a typed kernel: bound arguments in, a new reference out. Null without an error set: the kernel declined, the
-// body (run) answers.
-using NativeFn = PyObject* (*)(Operator&, PyObject* const* args, size_t n);
-inline PyObject* run_native(KernelCall kernel, Operator& op, PyObject* const* args, size_t n) {
-  return reinterpret_cast<NativeFn>(kernel)(op, args, n);
-}
-
 }  // namespace shim

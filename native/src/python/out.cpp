@@ -6,6 +6,7 @@
 #include "python/owned_ref.h"
 #include "python/torch_dispatch.h"
 #include "python/trace.h"
+#include "python/values.h"
 
 namespace shim {
 namespace {
@@ -124,7 +125,7 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   if (__builtin_expect(tracing, 0)) before_untraced(args, n);
   if (op.native && outs == 1 &&
       is_tensor(args[inputs])) {  // it writes to out itself, where out is as the result would be
-    PyObject* r = run_native(op.native, op, args, n);
+    PyObject* r = run_native(op.native, op, Values(args, n).data());
     if (r) ++op.calls_native, unwrap(r)->bump_version();
     if (r || PyErr_Occurred()) return r;
   }

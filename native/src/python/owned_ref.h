@@ -1,7 +1,5 @@
 #pragma once
 
-#include <Python.h>
-
 #include <utility>
 
 #include "python/object.h"

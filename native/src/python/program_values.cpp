@@ -23,7 +23,7 @@ struct HeldObject final : Held {  // a generator
 
 bool is_layout(PyObject* o) { return !PyLong_Check(o) && layout_of(o) >= 0; }
 
-Value number_value(PyObject* o) {
+program::Value number_value(PyObject* o) {
   if (PyBool_Check(o)) return {o == Py_True};
   if (PyFloat_CheckExact(o)) return {PyFloat_AS_DOUBLE(o)};
   if (PyLong_CheckExact(o)) {
@@ -36,7 +36,7 @@ Value number_value(PyObject* o) {
   return {Ref<Held>(make<HeldObject>(o))};
 }
 
-Value value_of(Recorder& recorder, PyObject* o) {
+program::Value value_of(Recorder& recorder, PyObject* o) {
   if (!o || o == Py_None) return {};
   if (is_tensor(o)) return {recorder.ref(Tensor(unwrap(o)))};
   if (PyUnicode_Check(o)) return {std::string(utf8(o))};
@@ -55,7 +55,7 @@ Value value_of(Recorder& recorder, PyObject* o) {
 
 PyObject* list_object(const List& list, Storages storages, std::span<const Scalar> parameters) {
   bool tensors = false;
-  for (const Value& v : list) program::each_tensor(v, [&](const TensorRef&) { tensors = true; });
+  for (const program::Value& v : list) program::each_tensor(v, [&](const TensorRef&) { tensors = true; });
   OwnedRef all = owned(tensors ? PyList_New(Py_ssize_t(list.size())) : PyTuple_New(Py_ssize_t(list.size())));
   for (size_t i = 0; i < list.size(); ++i) {
     PyObject* item = object_of(list[i], storages, parameters);
@@ -112,7 +112,7 @@ PyObject* number_object(const Scalar& s) {
   return nullptr;
 }
 
-PyObject* object_of(const Value& v, Storages storages, std::span<const Scalar> parameters) {
+PyObject* object_of(const program::Value& v, Storages storages, std::span<const Scalar> parameters) {
   return std::visit(
       Cases{[](std::monostate) { return Py_NewRef(Py_None); }, [](bool b) { return PyBool_FromLong(b); },
           [](int64_t i) { return PyLong_FromLongLong(i); }, [](double d) { return PyFloat_FromDouble(d); },

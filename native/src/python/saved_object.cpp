@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "python/autograd_python.h"
+#include "python/module_function.h"
 
 namespace shim {
 namespace {
@@ -172,75 +173,49 @@ PyType_Spec saved_spec = {
 
 // --- the stack of default hooks ------------------------------------------------------------------------------------------------
 
-PyObject* push_default(PyObject*, PyObject* args) {
-  PyObject *pack, *unpack;
-  if (!PyArg_ParseTuple(args, "OO:_push_saved_tensors_default_hooks", &pack, &unpack)) return nullptr;
-  if (!disabled.empty()) {
-    PyErr_SetString(PyExc_RuntimeError, disabled.c_str());
-    return nullptr;
-  }
-  Py_INCREF(pack);
-  Py_INCREF(unpack);
-  defaults.push_back({pack, unpack});
+void push_default(PyObject* pack, PyObject* unpack) {
+  if (!disabled.empty()) fail(Kind::Runtime, disabled);
+  defaults.push_back({Py_NewRef(pack), Py_NewRef(unpack)});
   SavedHooks::depth() = int(defaults.size());
-  Py_RETURN_NONE;
 }
 
-PyObject* pop_default(PyObject*, PyObject*) {
-  if (!defaults.empty()) {
-    HookPair pair = defaults.back();
-    defaults.pop_back();
-    SavedHooks::depth() = int(defaults.size());
-    Py_DECREF(pair.pack);
-    Py_DECREF(pair.unpack);
-  }
-  Py_RETURN_NONE;
+void pop_default() {
+  if (defaults.empty()) return;
+  const HookPair pair = defaults.back();
+  defaults.pop_back();
+  SavedHooks::depth() = int(defaults.size());
+  Py_DECREF(pair.pack);
+  Py_DECREF(pair.unpack);
 }
 
-PyObject* top_default(PyObject*, PyObject*) {
+PyObject* top_default() {
   if (defaults.empty()) Py_RETURN_NONE;
   return Py_BuildValue("OO", defaults.back().pack, defaults.back().unpack);
 }
 
-PyObject* disable(PyObject*, PyObject* args) {
-  const char* why;
-  int fail_if_set = 1;
-  if (!PyArg_ParseTuple(args, "s|p:_saved_tensors_hooks_disable", &why, &fail_if_set)) return nullptr;
-  if (fail_if_set && !defaults.empty()) {
-    PyErr_SetString(PyExc_RuntimeError, why);
-    return nullptr;
-  }
+void disable(std::string_view why, std::optional<bool> fail_if_set) {
+  if (fail_if_set.value_or(true) && !defaults.empty()) fail(Kind::Runtime, std::string(why));
   disabled = why;
-  Py_RETURN_NONE;
 }
-PyObject* enable(PyObject*, PyObject*) {
-  disabled.clear();
-  Py_RETURN_NONE;
-}
-PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(disabled.empty()); }
-PyObject* why_disabled(PyObject*, PyObject*) {
-  if (disabled.empty()) Py_RETURN_NONE;
-  return PyUnicode_FromString(disabled.c_str());
-}
+
+std::optional<std::string> why_disabled() { return disabled.empty() ? std::nullopt : std::optional(disabled); }
 
 PyMethodDef saved_object_functions[] = {
     {"_make_saved_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_saved)),
         METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
-    {"_pop_saved_tensors_default_hooks", pop_default, METH_NOARGS, nullptr},
-    {"_top_saved_tensors_default_hooks", top_default, METH_VARARGS, nullptr},
-    {"_saved_tensors_hooks_disable", disable, METH_VARARGS, nullptr},
-    {"_saved_tensors_hooks_enable", enable, METH_NOARGS, nullptr},
-    {"_saved_tensors_hooks_is_enabled", is_enabled, METH_NOARGS, nullptr},
-    {"_saved_tensors_hooks_get_disabled_error_message", why_disabled, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+    function<&push_default>("_push_saved_tensors_default_hooks"),
+    function<&pop_default>("_pop_saved_tensors_default_hooks"),
+    function<&top_default>("_top_saved_tensors_default_hooks"), function<&disable>("_saved_tensors_hooks_disable"),
+    function<[] { disabled.clear(); }>("_saved_tensors_hooks_enable"),
+    function<[] { return disabled.empty(); }>("_saved_tensors_hooks_is_enabled"),
+    function<&why_disabled>("_saved_tensors_hooks_get_disabled_error_message"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 size_t saved_hooks_pushed() { return defaults.size(); }
 
 void restore_saved_hooks(size_t pushed) {
-  while (defaults.size() > pushed) Py_DECREF(pop_default(nullptr, nullptr));
+  while (defaults.size() > pushed) pop_default();
 }
 
 PyObject* saved_object(const Ref<Node>& owner, SavedTensor* saved) {

@@ -3,6 +3,7 @@
 #include "python/sparse_dispatch.h"
 
 #include "autograd/autograd.h"
+#include "python/module_parameters.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 
@@ -167,69 +168,43 @@ PyObject* call_sparse(Operator& op, PyObject** args, size_t n, bool* done) {
 
 namespace {
 
-// sparse_tensor(layout, size, indices, plain_indices or None, values, sparse_dim, dense_dim, coalesced)
-PyObject* make_sparse(PyObject*, PyObject* args) {
-  PyObject *layout, *size, *indices, *plain, *values;
-  int sparse_dim, dense_dim, coalesced;
-  if (!PyArg_ParseTuple(args, "OOOOOiip:sparse_tensor", &layout, &size, &indices, &plain, &values, &sparse_dim,
-          &dense_dim, &coalesced))
-    return nullptr;
-  if (!is_tensor(indices) || !is_tensor(values) || (plain != Py_None && !is_tensor(plain)))
-    return PyErr_Format(PyExc_TypeError, "sparse_tensor: the parts must be tensors");
-  Dims sizes;
-  PyObject* fast = PySequence_Fast(size, "sparse_tensor: size must be a sequence of int");
-  if (!fast) return nullptr;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i)
-    sizes.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(fast, i)));
-  Py_DECREF(fast);
-  if (PyErr_Occurred()) return nullptr;
+Tensor make_sparse(PyObject* layout, const Dims& sizes, const Tensor& indices, const OptionalTensor& plain,
+    const Tensor& values, int sparse_dim, int dense_dim, Truth coalesced) {
   note_sparse();
-  return guarded([&]() -> PyObject* {
-    SparseParts p{Layout(layout_of(layout)), detach(Tensor(unwrap(indices))),
-        plain == Py_None ? Tensor() : detach(Tensor(unwrap(plain))), detach(Tensor(unwrap(values))), sparse_dim,
-        dense_dim, coalesced != 0};
-    return wrap(sparse_tensor(sizes, std::move(p)));
-  });
+  SparseParts p{Layout(layout_of(layout)), detach(indices), plain ? detach(*plain) : Tensor(), detach(values),
+      sparse_dim, dense_dim, coalesced};
+  return sparse_tensor(sizes, std::move(p));
 }
 
-// (layout, indices, plain_indices or None, values, sparse_dim, dense_dim, coalesced) of a sparse tensor; None of another
-PyObject* parts_of(PyObject*, PyObject* o) {
-  if (!is_tensor(o))
-    return PyErr_Format(PyExc_TypeError, "sparse_parts: expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name);
-  SparseParts* p = sparse_parts(*unwrap(o));
+PyObject* parts_of(const Tensor& t) {  // None of a dense tensor
+  SparseParts* p = sparse_parts(*t);
   if (!p) Py_RETURN_NONE;
   auto part = [](const Tensor& t) { return t ? wrap(alias(*t)) : Py_NewRef(Py_None); };
   return Py_BuildValue("NNNNiiN", layout_object(int(p->layout)), part(p->indices), part(p->plain_indices),
       part(p->values), p->sparse_dim, p->dense_dim, PyBool_FromLong(p->coalesced));
 }
 
-PyObject* replace(PyObject*, PyObject* args) {  // replace_sparse(self, other)
-  PyObject *self, *other;
-  if (!PyArg_ParseTuple(args, "OO:replace_sparse", &self, &other)) return nullptr;
-  if (!is_tensor(self) || !is_tensor(other) || !is_sparse(*unwrap(other)))
-    return PyErr_Format(PyExc_TypeError, "replace_sparse: expected two tensors, the second one sparse");
-  return guarded([&]() -> PyObject* {
-    replace_sparse(*unwrap(self), *unwrap(other));
-    return Py_NewRef(self);
-  });
+const Tensor& replace(const Tensor& self, const Tensor& other) {
+  CHECK(Kind::Type, is_sparse(*other), "replace_sparse: expected two tensors, the second one sparse");
+  replace_sparse(*self, *other);
+  return self;
 }
 
-PyObject* set_coalesced(PyObject*, PyObject* args) {  // set_coalesced(self, bool)
-  PyObject* self;
-  int on;
-  if (!PyArg_ParseTuple(args, "Op:set_coalesced", &self, &on)) return nullptr;
-  SparseParts* p = is_tensor(self) ? sparse_parts(*unwrap(self)) : nullptr;
-  if (!p) return PyErr_Format(PyExc_TypeError, "set_coalesced: expected a sparse tensor");
+const Tensor& set_coalesced(const Tensor& self, Truth on) {
+  SparseParts* p = sparse_parts(*self);
+  CHECK(Kind::Type, p, "set_coalesced: expected a sparse tensor");
   p->coalesced = on;
-  return Py_NewRef(self);
+  return self;
 }
 
 PyMethodDef sparse_dispatch_functions[] = {
-    {"sparse_tensor", make_sparse, METH_VARARGS, "A sparse tensor of its parts; nothing is checked."},
-    {"sparse_parts", parts_of, METH_O,
-        "(layout, indices, plain_indices, values, sparse_dim, dense_dim, coalesced), or None."},
-    {"replace_sparse", replace, METH_VARARGS, "Gives a sparse tensor the sizes and parts of another."},
-    {"set_coalesced", set_coalesced, METH_VARARGS, "Says that the indices are sorted and unique, or not."},
+    function<&make_sparse>("sparse_tensor",
+        "(layout, size, indices, plain_indices or None, values, sparse_dim, dense_dim, coalesced): a sparse tensor of "
+        "its parts; nothing is checked."),
+    function<&parts_of>(
+        "sparse_parts", "(layout, indices, plain_indices, values, sparse_dim, dense_dim, coalesced), or None."),
+    function<&replace>("replace_sparse", "Gives a sparse tensor the sizes and parts of another."),
+    function<&set_coalesced>("set_coalesced", "Says that the indices are sorted and unique, or not."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace shim {
 
 namespace {
 
-using abi::Value;
+using abi::Cell;
 
 // --- taking over what libraries registered ----------------------------------------------------------------------------
 std::vector<std::string>& problems() {
@@ -46,7 +46,7 @@ std::string take_python_error() {
   return s;
 }
 
-void bind_stack(const Schema& s, Value* stack, Bound& b) {
+void bind_stack(const Schema& s, Cell* stack, Bound& b) {
   const size_t n = s.args.size();
   b.reset(n);
   for (size_t i = 0; i < n; ++i) {
@@ -60,12 +60,12 @@ void bind_stack(const Schema& s, Value* stack, Bound& b) {
 }
 
 // A gradient that was not asked for (convolution_backward's output_mask) is None in Python, an undefined tensor in C++.
-Value returned(PyObject* o, const ArgType& type) {
+Cell returned(PyObject* o, const ArgType& type) {
   const bool undefined = o == Py_None && type.base == ArgType::Tensor && !type.list && !type.optional;
-  return undefined ? reinterpret_cast<Value>(abi::undefined_handle()) : to_value(o, type);
+  return undefined ? reinterpret_cast<Cell>(abi::undefined_handle()) : to_value(o, type);
 }
 
-void put_returns(const Schema& s, PyObject* result, Value* stack) {
+void put_returns(const Schema& s, PyObject* result, Cell* stack) {
   const size_t n = s.returns.size();
   if (n == 0) return;
   if (n == 1) {
@@ -84,7 +84,7 @@ void put_returns(const Schema& s, PyObject* result, Value* stack) {
   }
 }
 
-void run_operator(const char* name, const char* overload, Value* stack, bool internal) {
+void run_operator(const char* name, const char* overload, Cell* stack, bool internal) {
   Operator* op = find_operator(name, overload);
   CHECK(
       Kind::NotImplemented, op, "Could not find schema for ", name, ".", overload, ": shim-torch has no such operator");
@@ -108,7 +108,7 @@ const Schema* schema_of(const char* name, const char* overload) {
   return op ? &op->schema : nullptr;
 }
 
-void dispatch(const char* name, const char* overload, Value* stack, bool internal) {
+void dispatch(const char* name, const char* overload, Cell* stack, bool internal) {
   CHECK(Kind::Runtime, Py_IsInitialized(), "the interpreter has ended");
   GilAcquire gil;
   try {

@@ -8,20 +8,20 @@ namespace shim {
 
 namespace {
 
-using abi::Value;
+using abi::Cell;
 
 // A returned ScalarType, Layout or MemoryFormat is a plain number for Python, as with PyTorch.
-ArgType returned_type(const ArgType& t, Value v) {
+ArgType returned_type(const ArgType& t, Cell v) {
   if (t.base != ArgType::ScalarType && t.base != ArgType::Layout && t.base != ArgType::MemoryFormat) return t;
   if (t.list) return t;
-  if (t.optional && v) *reinterpret_cast<Value*>(v) = Value(int64_t(int32_t(*reinterpret_cast<Value*>(v))));
+  if (t.optional && v) *reinterpret_cast<Cell*>(v) = Cell(int64_t(int32_t(*reinterpret_cast<Cell*>(v))));
   ArgType number = t;
   number.base = ArgType::Int;
   return number;
 }
 
 // What a kernel returned, as Python sees it: None, one value or a tuple; numbers' lists become lists.
-PyObject* returned(const Schema& s, const Value* stack) {
+PyObject* returned(const Schema& s, const Cell* stack) {
   const size_t n = s.returns.size();
   PyObject* all = PyTuple_New(Py_ssize_t(n));
   bool failed = !all;
@@ -31,7 +31,7 @@ PyObject* returned(const Schema& s, const Value* stack) {
     try {
       const ArgType type = returned_type(s.returns[i].type, stack[i]);
       const bool narrow = type.base != s.returns[i].type.base && !type.optional;
-      o = from_value(narrow ? Value(int64_t(int32_t(stack[i]))) : stack[i], type);
+      o = from_value(narrow ? Cell(int64_t(int32_t(stack[i]))) : stack[i], type);
       if (PyTuple_CheckExact(o)) Py_SETREF(o, PySequence_List(o));
     } catch (const Error& e) { problem = e.what(); } catch (const PythonError&) {
     }
@@ -81,9 +81,9 @@ PyObject* exception_type(const std::exception& e) {
 PyObject* call_stable(const Schema& s, abi::Kernel kernel, PyObject* const* args, size_t n) {
   constexpr size_t kInline = 24;
   const size_t cells = std::max(n, s.returns.size());
-  Value inline_stack[kInline];
-  std::vector<Value> heap(cells > kInline ? cells : 0);
-  Value* stack = cells > kInline ? heap.data() : inline_stack;
+  Cell inline_stack[kInline];
+  std::vector<Cell> heap(cells > kInline ? cells : 0);
+  Cell* stack = cells > kInline ? heap.data() : inline_stack;
   size_t done = 0;
   try {
     for (; done < n; ++done) stack[done] = to_value(args[done], s.args[done].type);

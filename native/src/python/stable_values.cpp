@@ -7,7 +7,7 @@ namespace shim {
 
 namespace {
 
-using abi::Value;
+using abi::Cell;
 
 class PythonGenerator final : public abi::HeldGenerator {  // dropped from any thread
  public:
@@ -23,12 +23,12 @@ class PythonGenerator final : public abi::HeldGenerator {  // dropped from any t
   PyObject* object_;
 };
 
-Value bits(double x) {
-  Value v;
+Cell bits(double x) {
+  Cell v;
   std::memcpy(&v, &x, sizeof v);
   return v;
 }
-double to_double(Value v) {
+double to_double(Cell v) {
   double x;
   std::memcpy(&x, &v, sizeof x);
   return x;
@@ -50,31 +50,31 @@ PyObject* checked(PyObject* o) {
   fail(Kind::Type, "expected a value of type ", type_text(t), ", but got ", Py_TYPE(o)->tp_name);
 }
 
-Value element_to_value(PyObject* o, const ArgType& t) {
+Cell element_to_value(PyObject* o, const ArgType& t) {
   switch (t.base) {
     case ArgType::Tensor:
       if (!is_tensor(o)) mismatch(o, t);
-      return reinterpret_cast<Value>(abi::handle_of(Tensor(unwrap(o))));
-    case ArgType::Int: return Value(checked(PyLong_AsLongLong(o)));
+      return reinterpret_cast<Cell>(abi::handle_of(Tensor(unwrap(o))));
+    case ArgType::Int: return Cell(checked(PyLong_AsLongLong(o)));
     case ArgType::Float: return bits(checked(PyFloat_AsDouble(o)));
-    case ArgType::Bool: return Value(checked(PyObject_IsTrue(o)) != 0);
+    case ArgType::Bool: return Cell(checked(PyObject_IsTrue(o)) != 0);
     case ArgType::Str: {
       Py_ssize_t n;
       const char* text = PyUnicode_AsUTF8AndSize(o, &n);
       if (!text) throw PythonError();
-      return reinterpret_cast<Value>(new std::string(text, size_t(n)));
+      return reinterpret_cast<Cell>(new std::string(text, size_t(n)));
     }
-    case ArgType::ScalarType: return Value(uint32_t(int32_t(dtype_of(o))));
+    case ArgType::ScalarType: return Cell(uint32_t(int32_t(dtype_of(o))));
     case ArgType::Device: return abi::from_device(device_of(o));
     case ArgType::Layout: {
       const int layout = layout_of(o);
       if (layout < 0) mismatch(o, t);
-      return Value(uint32_t(layout));
+      return Cell(uint32_t(layout));
     }
     case ArgType::MemoryFormat: {
       MemoryFormat f;
       if (!memory_format_of(o, &f)) mismatch(o, t);
-      return Value(uint32_t(f));
+      return Cell(uint32_t(f));
     }
     case ArgType::Generator: {
       PyObject* device = PyObject_GetAttrString(o, "device");
@@ -83,15 +83,15 @@ Value element_to_value(PyObject* o, const ArgType& t) {
       Py_DECREF(device);
       auto* held = new PythonGenerator(o, d);
       held->retain();
-      return reinterpret_cast<Value>(static_cast<abi::HeldGenerator*>(held));
+      return reinterpret_cast<Cell>(static_cast<abi::HeldGenerator*>(held));
     }
     default: unsupported(t);
   }
 }
 
-Value cell(Value v) { return reinterpret_cast<Value>(new Value(v)); }
+Cell cell(Cell v) { return reinterpret_cast<Cell>(new Cell(v)); }
 
-Value list_to_value(PyObject* o, const ArgType& t) {
+Cell list_to_value(PyObject* o, const ArgType& t) {
   if (!PyTuple_Check(o) && !PyList_Check(o)) mismatch(o, t);
   auto list = std::make_unique<abi::List>();
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
@@ -107,13 +107,13 @@ Value list_to_value(PyObject* o, const ArgType& t) {
   } catch (...) {
     ArgType plain = t;
     plain.optional = false;
-    abi::release(plain, reinterpret_cast<Value>(list.release()));
+    abi::release(plain, reinterpret_cast<Cell>(list.release()));
     throw;
   }
-  return reinterpret_cast<Value>(list.release());
+  return reinterpret_cast<Cell>(list.release());
 }
 
-PyObject* element_from_value(Value v, const ArgType& t) {
+PyObject* element_from_value(Cell v, const ArgType& t) {
   switch (t.base) {
     case ArgType::Tensor: return wrap(abi::steal(reinterpret_cast<abi::Handle>(v)));
     case ArgType::Int: return PyLong_FromLongLong(int64_t(v));
@@ -142,13 +142,13 @@ PyObject* element_from_value(Value v, const ArgType& t) {
   }
 }
 
-PyObject* optional_from_value(Value v, const ArgType& t) {
+PyObject* optional_from_value(Cell v, const ArgType& t) {
   if (!v) Py_RETURN_NONE;
-  std::unique_ptr<Value> owned(reinterpret_cast<Value*>(v));
+  std::unique_ptr<Cell> owned(reinterpret_cast<Cell*>(v));
   return element_from_value(*owned, t);
 }
 
-PyObject* list_from_value(Value v, const ArgType& t) {
+PyObject* list_from_value(Cell v, const ArgType& t) {
   std::unique_ptr<abi::List> list(reinterpret_cast<abi::List*>(v));
   CHECK(Kind::Runtime, list, "a null list handle was given");
   const bool tensors = t.base == ArgType::Tensor;
@@ -158,7 +158,7 @@ PyObject* list_from_value(Value v, const ArgType& t) {
   for (Py_ssize_t i = 0; i < n; ++i) {  // every element is taken, whatever happens to one of them
     PyObject* o = nullptr;
     try {
-      const Value element = (*list)[size_t(i)];
+      const Cell element = (*list)[size_t(i)];
       o = t.element_optional ? optional_from_value(element, t) : element_from_value(element, t);
     } catch (const Error& e) { problem = e.what(); }
     if (!o || !result) {
@@ -176,16 +176,16 @@ PyObject* list_from_value(Value v, const ArgType& t) {
 
 }  // namespace
 
-Value to_value(PyObject* o, const ArgType& t) {
+Cell to_value(PyObject* o, const ArgType& t) {
   if (t.optional && o == Py_None) return 0;
-  const Value v = t.list ? list_to_value(o, t) : element_to_value(o, t);
+  const Cell v = t.list ? list_to_value(o, t) : element_to_value(o, t);
   return t.optional ? cell(v) : v;
 }
 
-PyObject* from_value(Value v, const ArgType& t) {
+PyObject* from_value(Cell v, const ArgType& t) {
   if (t.list && t.optional) {
     if (!v) Py_RETURN_NONE;
-    std::unique_ptr<Value> owned(reinterpret_cast<Value*>(v));
+    std::unique_ptr<Cell> owned(reinterpret_cast<Cell*>(v));
     return checked(list_from_value(*owned, t));
   }
   if (t.list) return checked(list_from_value(v, t));

@@ -6,10 +6,10 @@
 namespace shim {
 
 // A new value that owns what it refers to. Throws Error, or PythonError with a Python error set.
-abi::Value to_value(PyObject*, const ArgType&);
+abi::Cell to_value(PyObject*, const ArgType&);
 // Takes over what the value owns, also when it fails. A new reference, as bound arguments are: tuples for lists of
 // numbers, lists for lists of tensors.
-PyObject* from_value(abi::Value, const ArgType&);
+PyObject* from_value(abi::Cell, const ArgType&);
 // Calls a compiled kernel with bound arguments, the GIL released. A new reference; null with a Python error set.
 PyObject* call_stable(const Schema&, abi::Kernel, PyObject* const* args, size_t n);
 

@@ -17,7 +17,7 @@ bool python_dispatch = false;
 
 namespace torch_dispatch {
 
-thread_local constinit bool disabled = false, below = false;
+thread_local constinit bool disabled = false;
 size_t modes_on = 0;
 bool classes_seen = false;
 PyObject *disabled_impl = nullptr, *rules = nullptr;
@@ -39,9 +39,9 @@ PyObject* torch_dispatch::handler_name() {
 namespace {
 
 struct Within {  // a handler runs
-  bool old = below;
-  Within() { below = true; }
-  ~Within() { below = old; }
+  bool old = below_handler;
+  Within() { below_handler = true; }
+  ~Within() { below_handler = old; }
 };
 
 // The class's handler as a new reference, or null where it has none.
@@ -188,7 +188,7 @@ bool grad_wanted(PyObject* const* args, size_t n) { return GradMode::enabled() &
 
 }  // namespace
 
-bool below_python_dispatch() { return below; }
+bool below_python_dispatch() { return below_handler; }
 bool dispatch_mode_active() { return !modes().empty() && !disabled; }
 bool has_dispatch_handler(PyObject* tensor) { return classes_seen && !disabled && has_handler(Py_TYPE(tensor)); }
 

@@ -2,12 +2,13 @@
 // Between the files of the __torch_dispatch__ protocol.
 #include <vector>
 
+#include "autograd/recording.h"
 #include "python/torch_dispatch.h"
 
 namespace shim::torch_dispatch {
 
-extern thread_local constinit bool disabled, below;  // handlers are off; a handler runs
-extern size_t modes_on;                              // of all threads; the GIL guards it
+extern thread_local constinit bool disabled;  // handlers are off
+extern size_t modes_on;                       // of all threads; the GIL guards it
 extern bool classes_seen;
 extern PyObject* disabled_impl;   // torch._C._disabled_torch_dispatch_impl
 extern PyObject* rules;           // {"ns::op.overload": {class: function}}, torch.library.register_torch_dispatch

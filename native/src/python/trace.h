@@ -19,7 +19,7 @@ PyObject* run_traced(Operator&, PyObject** args, size_t n, PyObject* (*run)(Oper
 // Before memory of these arguments is touched without an operator that the trace sees.
 void before_untraced(PyObject* const* args, size_t n);
 // The native function of a composite: where it takes the call, it is one operator of the trace.
-PyObject* run_native_traced(KernelCall native, Operator&, PyObject* const* args, size_t n);
+PyObject* run_native_traced(KernelCall native, Operator&, PyObject* const* args, size_t n, const Value* values);
 
 // An operator that writes to its first argument: `deferred()`, or it is run while this lives and then learned.
 class TracedInplace {

@@ -6,7 +6,6 @@
 #include "autograd/operator_node.h"
 #include "python/batching.h"
 #include "python/forward_mode.h"
-#include "python/kernel_call.h"
 #include "python/owned_ref.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch_state.h"
@@ -14,6 +13,7 @@
 #include "python/trace.h"
 #include "python/trace_modes.h"
 #include "python/trace_rules.h"
+#include "python/values.h"
 
 namespace shim {
 
@@ -36,7 +36,9 @@ bool alone() { return !PyThreadState_Next(PyInterpreterState_ThreadHead(PyThread
 
 PyObject* results_object(const TreeNode& node, std::vector<Tensor>&& results) {
   if (node.form == Results::one) return wrap(std::move(results[0]));
-  PyObject* all = kernel_call::tuple(results);
+  std::vector<PyObject*> objects;
+  for (Tensor& t : results) objects.push_back(wrap(std::move(t)));
+  PyObject* all = tuple_of(objects);
   if (!all || node.form == Results::tuple) return all;
   PyObject* list = PySequence_List(all);
   Py_DECREF(all);
@@ -147,14 +149,14 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
   return r;
 }
 
-PyObject* run_native_traced(KernelCall native, Operator& op, PyObject* const* args, size_t n) {
+PyObject* run_native_traced(KernelCall native, Operator& op, PyObject* const* args, size_t n, const Value* values) {
   Session* s = tracing_here(args, n);
-  if (!s) return run_native(native, op, args, n);
+  if (!s) return run_native(native, op, values);
   s->unwatch();
   PyObject* r;
   {
     Inside in;
-    r = run_native(native, op, args, n);
+    r = run_native(native, op, values);
   }
   if (r) {
     if (learn(*s, op, args, n, r)) s->tree().leaves.insert(&op);

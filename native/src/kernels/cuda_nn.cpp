@@ -1,0 +1,29 @@
+// Kernels of CUDA tensors for the operators of neural networks: convolutions, norms, attention, dropout, cross entropy.
+#include "cuda/attention.h"
+#include "cuda/channel_norm.h"
+#include "cuda/convolution.h"
+#include "cuda/norm.h"
+#include "cuda/random.h"
+#include "cuda/rows.h"
+#include "kernels/call.h"
+#include "kernels/registry.h"
+
+namespace shim {
+
+void register_cuda_nn_kernels() {
+  using namespace cuda;
+  register_kernel<&convolution, kCuda>("convolution");
+  register_kernel<&convolution_weight, kCuda>("_convolution_weight");
+  register_kernel<&channel_norm, kCuda>("channel_norm");
+  register_kernel<&channel_norm_backward, kCuda>("channel_norm_backward");
+  register_kernel<&norm_forward, kCuda>("norm");
+  register_kernel<&norm_backward, kCuda>("norm_backward");
+  register_kernel<&attention, kCuda>("attention");
+  register_kernel<&attention_backward, kCuda>("attention_backward");
+  register_kernel<&dropout, kCuda>("cuda_dropout");
+  register_kernel<&softmax_backward, kCuda>("softmax_backward");
+  register_kernel<&cross_entropy, kCuda>("cross_entropy");
+  register_kernel<&cross_entropy_backward, kCuda>("cross_entropy_backward");
+}
+
+}  // namespace shim

@@ -1,0 +1,51 @@
+// Kernels of CUDA tensors for pointwise operators that have none for every device.
+#include <string>
+
+#include "cuda/cross_polar.h"
+#include "cuda/formulas.h"
+#include "kernels/call.h"
+#include "kernels/registry.h"
+
+namespace shim {
+namespace {
+
+using cuda::functor_kernel;
+using Other = const TensorOrScalar&;
+using Number = std::optional<double>;
+
+template <class... More> void register_functor(const cuda::Functor& f) {
+  register_kernel<&functor_kernel<false, More...>, kCuda>(f.op, &f);
+  register_kernel<&functor_kernel<true, More...>, kCuda>((std::string(f.op) + "_").c_str(), &f);
+}
+
+// With the operands that the functor has, and as many numbers as the operator's schema says.
+void register_shapes(const cuda::Functor& f) {
+  if (f.inputs == 1 && !f.extra) register_functor<>(f);
+  if (f.inputs == 1 && f.extra) {
+    register_functor<Number>(f);
+    register_functor<Number, Number>(f);
+    register_functor<Number, Number, Number>(f);
+  }
+  if (f.inputs == 2 && !f.extra) register_functor<Other>(f);
+  if (f.inputs == 3 && !f.extra) register_functor<Other, Other>(f);
+  if (f.inputs == 3 && f.extra) register_functor<Other, Other, Number>(f);
+}
+
+}  // namespace
+
+// Called last: functors are for the operators that have no other kernel on CUDA.
+void register_cuda_pointwise_kernels() {
+  register_kernel<&cuda::cross, kCuda>("vector_product");
+  register_kernel<&cuda::polar, kCuda>("polar");
+  register_kernel<&cuda::masked_fill, kCuda>("masked_fill");
+  register_kernel<&cuda::masked_fill_, kCuda>("masked_fill_");
+  register_kernel<&cuda::masked_scale, kCuda>("masked_scale");
+  register_kernel<&cuda::is_close, kCuda>("isclose");
+  register_kernel<&cuda::pointwise_backward, kCuda>("pointwise_backward");
+  register_kernel<&cuda::polygamma, kCuda>("polygamma");
+  register_kernel<&cuda::glu, kCudaWithoutHistory>("glu");
+  for (const cuda::Functor* f : cuda::all_functors())
+    if (!has_cuda_kernel(f->op) && !has_cuda_kernel(std::string(f->op) + "_")) register_shapes(*f);
+}
+
+}  // namespace shim

@@ -1,0 +1,28 @@
+// Kernels of operators that move elements by their places: flip, repeat, pad, roll.
+#include "cpu/flip_tril.h"
+#include "cpu/padding.h"
+#include "ops/moves.h"
+#include "kernels/call.h"
+#include "kernels/registry.h"
+
+namespace shim {
+namespace {
+
+template <Padding mode> Outcome<Tensor> continued_pad(const Tensor& self, IntArrayRef places) {
+  return pad_from_itself(self, places, mode);
+}
+
+}  // namespace
+
+void register_move_kernels() {
+  register_kernel<&pad_with, kCpu>("constant_pad");
+  register_kernel<&continued_pad<Padding::reflect>, kCpuWithoutHistory>("reflection_pad");
+  register_kernel<&continued_pad<Padding::replicate>, kCpuWithoutHistory>("replication_pad");
+  register_kernel<&pad, kCpuWithoutHistory>("pad");
+  register_kernel<&flip, kCpu>("flip");
+  register_kernel<&repeat, kCpu>("repeat");
+  register_kernel<&roll, kCpu>("roll");
+  register_kernel<&roll, kCuda>("roll");
+}
+
+}  // namespace shim

@@ -1,0 +1,142 @@
+#pragma once
+// From a bound argument to a typed kernel's parameter: one Parameter<T> a C++ type. Those of tensors.
+//   fits(argument)   whether the kernel's type serves this argument of a schema; asked once, when an operator is defined
+//   take(v, why)     reads the argument; false: not this kernel's, with the reason where it is one to count
+//   value()          what the kernel gets; lives as long as the call
+// Tensors are lent: the caller's objects keep them alive, and no reference is counted.
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+
+#include "autograd/autograd.h"
+#include "ops/kernel.h"
+#include "ops/operator.h"
+#include "ops/value.h"
+
+namespace shim {
+
+// Whether the tensor's class overrides functions or handles operators.
+inline bool acts_for_itself(const TensorImpl& t) {
+  return SubclassOps::is_special(t) || (SubclassOps::overrides && SubclassOps::overrides(t));
+}
+
+inline bool is_on(const TensorImpl& t, On on) {
+  return on == On::any || (on == On::cpu ? t.device().is_cpu() : t.device().is_cuda());
+}
+
+template <class T, On on> struct Parameter;
+
+// A tensor that the caller keeps alive: a Tensor that counts no reference.
+class BorrowedTensor {
+ public:
+  BorrowedTensor() = default;
+  explicit BorrowedTensor(TensorImpl* t) : t_(t) {}
+  operator const Tensor&() const {
+    static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
+    return reinterpret_cast<const Tensor&>(t_);
+  }
+
+ private:
+  TensorImpl* t_ = nullptr;
+};
+
+template <On on> struct Parameter<const Tensor&, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Tensor && !a.type.list; }
+  bool take(const Value& v, const char** why) {
+    if (__builtin_expect(v.tag != Value::tensor, 0))
+      return *why = v.tag == Value::none ? "no tensor" : "a number in a tensor's place", false;
+    tensor_ = BorrowedTensor(v.t);
+    return is_on(*v.t, on);  // others' tensors are nothing to count
+  }
+  const Tensor& value() const { return tensor_; }
+
+ private:
+  BorrowedTensor tensor_;
+};
+
+template <On on> struct Parameter<PlainTensor, on> {
+  static bool fits(const Argument& a) { return Parameter<const Tensor&, on>::fits(a); }
+  bool take(const Value& v, const char** why) {
+    return tensor_.take(v, why) && (!acts_for_itself(*v.t) || (*why = "a tensor of a subclass", false));
+  }
+  PlainTensor value() const { return {tensor_.value()}; }
+
+ private:
+  Parameter<const Tensor&, on> tensor_;
+};
+
+template <On on> struct Parameter<const OptionalTensor&, on> {
+  static bool fits(const Argument& a) { return a.type.base == ArgType::Tensor && !a.type.list; }
+  bool take(const Value& v, const char** why) {
+    if (v.tag == Value::none) return true;
+    if (v.tag != Value::tensor) return *why = "a number in a tensor's place", false;
+    new (&tensor_) OptionalTensor(Tensor::adopt(v.t));
+    return is_on(*v.t, on);
+  }
+  const OptionalTensor& value() const { return tensor_; }
+  Parameter() : tensor_() {}
+  ~Parameter() {}  // what is lent was never counted
+
+ private:
+  union {
+    OptionalTensor tensor_;
+  };
+};
+
+template <On on> struct Parameter<const TensorOrScalar&, on> {
+  static bool fits(const Argument& a) {
+    return (a.type.base == ArgType::Tensor || a.type.base == ArgType::Scalar) && !a.type.list;
+  }
+  bool take(const Value& v, const char** why) {
+    if (v.is_number()) return either_.number = v.number(), true;
+    if (v.tag != Value::tensor) return *why = "neither a tensor nor a number", false;
+    either_.tensor = v.t;
+    return is_on(*either_.tensor, on) || (either_.tensor->device().is_cpu() && !either_.tensor->dim());
+  }
+  const TensorOrScalar& value() const { return either_; }
+
+ private:
+  TensorOrScalar either_;
+};
+
+template <class Element, On on> struct TensorsParameter {
+  static constexpr bool optional = std::is_same_v<Element, OptionalTensor>;
+  static bool fits(const Argument& a) {
+    return a.type.base == ArgType::Tensor && a.type.list && (optional || !a.type.element_optional);
+  }
+  bool take(const Value& v, const char** why) {
+    if (v.tag != Value::list) return *why = "no list of tensors", false;
+    size_ = v.size;
+    if (size_ > kFew) many_ = std::make_unique<Place[]>(size_);
+    for (size_t i = 0; i < size_; ++i) {
+      const Value& item = v.items[i];
+      if (item.tag != Value::tensor) {
+        if (!optional || item.tag != Value::none) return *why = "no tensor in a list of them", false;
+        new (places() + i) Element();
+        continue;
+      }
+      if (!is_on(*item.t, on)) return false;
+      new (places() + i) Element(Tensor::adopt(item.t));  // lent: never counted, never destroyed
+    }
+    return true;
+  }
+  std::span<const Element> value() const {
+    return {std::launder(reinterpret_cast<const Element*>(size_ > kFew ? many_.get() : few_)), size_};
+  }
+
+ private:
+  struct alignas(Element) Place {
+    std::byte bytes[sizeof(Element)];
+  };
+  static constexpr size_t kFew = 8;
+  Place* places() { return size_ > kFew ? many_.get() : few_; }
+  size_t size_ = 0;
+  Place few_[kFew];
+  std::unique_ptr<Place[]> many_;
+};
+template <On on> struct Parameter<TensorList, on> : TensorsParameter<Tensor, on> {};
+template <On on> struct Parameter<OptionalTensorList, on> : TensorsParameter<OptionalTensor, on> {};
+
+}  // namespace shim

@@ -1,0 +1,105 @@
+#pragma once
+// Between Python's objects and the values that kernels take and give (ops/value.h).
+#include <memory>
+#include <vector>
+
+#include "ops/operator.h"
+#include "ops/value.h"
+#include "python/object.h"
+
+namespace shim {
+
+// Integers of one digit, which the interpreter keeps in the object itself.
+#if PY_VERSION_HEX >= 0x030C0000
+inline bool is_small_int(PyObject* o) { return PyUnstable_Long_IsCompact(reinterpret_cast<PyLongObject*>(o)); }
+inline int64_t small_int(PyObject* o) { return PyUnstable_Long_CompactValue(reinterpret_cast<PyLongObject*>(o)); }
+#else
+inline bool is_small_int(PyObject* o) { return size_t(Py_SIZE(o) + 1) <= 2; }
+inline int64_t small_int(PyObject* o) { return Py_SIZE(o) * int64_t(reinterpret_cast<PyLongObject*>(o)->ob_digit[0]); }
+#endif
+
+class Values {  // of bound arguments, which outlive them
+ public:
+  Values() = default;
+  [[gnu::always_inline]] Values(PyObject* const* args, size_t n) {
+    Value* v = all_ = room(n);
+    for (PyObject* const* end = args + n; args != end; ++args, ++v) put(*v, *args);
+  }
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  const Value* data() const { return all_; }
+  Value of(PyObject* o) {
+    Value v;
+    put(v, o);
+    return v;
+  }
+
+ private:
+  // What most arguments are stands here, the rest in put_other.
+  [[gnu::always_inline]] void put(Value& v, PyObject* o) {
+    if (is_tensor_exact(o) || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType) {
+      v.tag = Value::tensor;
+      v.t = unwrap(o);
+    } else if (o == Py_None) {
+      v.tag = Value::none;
+    } else if (PyLong_CheckExact(o) && is_small_int(o)) {
+      v.tag = Value::integer;
+      v.width = Value::word;
+      v.i = small_int(o);
+    } else if (PyBool_Check(o)) {
+      v.tag = Value::boolean;
+      v.width = Value::word;
+      v.i = o == Py_True;
+    } else if (PyFloat_CheckExact(o)) {
+      v.tag = Value::real;
+      v.f = PyFloat_AS_DOUBLE(o);
+    } else {
+      put_other(v, o);
+    }
+  }
+  void put_other(Value&, PyObject*);
+  void put_list(Value&, PyObject*);
+  Value* room(size_t n) {
+    if (used_ + n > kFew) return more_room(n);
+    used_ += n;
+    return reinterpret_cast<Value*>(few_) + used_ - n;
+  }
+  Value* more_room(size_t n);
+
+  static constexpr size_t kFew = 24;
+  size_t used_ = 0;
+  Value* all_ = nullptr;
+  std::unique_ptr<std::vector<std::unique_ptr<Value[]>>> more_;
+  alignas(Value) std::byte few_[kFew * sizeof(Value)];
+};
+
+PyObject* tuple_of(
+    std::span<PyObject* const> items);  // of references that it takes over; null where one of them is null
+PyObject* list_of(std::span<const Tensor>);
+PyObject* object_of(Answer&);  // takes it: a new reference; null where the kernel declined, or with an error set
+
+[[gnu::cold]] PyObject* raise_caught();  // the C++ exception that is being handled as a Python one; gives null
+
+// What the kernel gives. Null without an error set: it declined, the body (run) answers.
+[[gnu::always_inline]] inline PyObject* run_native(KernelCall kernel, Operator& op, const Value* args) {
+  constexpr uint32_t kFew = 4;
+  alignas(Answer) std::byte few[kFew * sizeof(Answer)];
+  Answer answer;
+  answer.room = kFew;
+  answer.parts = reinterpret_cast<Answer*>(few);
+  try {
+    kernel(op, args, answer);
+  } catch (...) { return raise_caught(); }
+  if (answer.kind == Answer::tensor) return wrap(answer.take_tensor());
+  return object_of(answer);
+}
+
+// The same of a kernel that writes to its first argument, which is what it gives: whether it ran.
+[[gnu::always_inline]] inline bool run_native_inplace(KernelCall kernel, Operator& op, const Value* args) {
+  Answer answer;
+  kernel(op, args, answer);
+  if (answer.kind == Answer::tensor) answer.take_tensor();
+  return answer.kind != Answer::declined;
+}
+
+}  // namespace shim
