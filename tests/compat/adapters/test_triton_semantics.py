@@ -252,7 +252,9 @@ def test_a_kernel_without_a_grid_and_wrong_arguments():
     ):
         kernels.cast(torch.ones(4), torch.empty(4), BLOCK=4)
     for wrong, name in [([1, 2], "builtins.list"), ("x", "builtins.str")]:
-        with pytest.raises(Exception, match=f"a kernel's argument is of type {name}; it may be an array, a torch.Tensor"):
+        with pytest.raises(
+            Exception, match=f"a kernel's argument is of type {name}; it may be an array, a torch.Tensor"
+        ):
             kernels.cast[(1,)](wrong, torch.empty(4), BLOCK=4)
 
 
