@@ -11,14 +11,20 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NEEDS = {"triton_kernels.py": "triton", "liger_training.py": "liger_kernel", "liger_kernels.py": "liger_kernel"}
+NEEDS = {
+    "triton_kernels.py": ["triton"],
+    "liger_training.py": ["liger_kernel"],
+    "liger_kernels.py": ["liger_kernel"],
+    "cupy_arrays.py": ["liger_kernel"],
+    "jax_arrays.py": ["liger_kernel", "jax"],
+}
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_example(name):
-    needed = NEEDS.get(name)
-    if needed and importlib.util.find_spec(needed) is None:
-        pytest.skip(f"{needed} is not installed")
+    absent = [needed for needed in NEEDS.get(name, ()) if importlib.util.find_spec(needed) is None]
+    if absent:
+        pytest.skip(f"{' and '.join(absent)} not installed")
     environment = dict(os.environ)
     if (EXAMPLES.parent / "native" / "__init__.py").exists() and importlib.util.find_spec("compat") is not None:
         root = Path(str(importlib.util.find_spec("compat").origin)).parents[1]  # type: ignore[union-attr]

@@ -74,8 +74,10 @@ void raise_failure(Operator& op, const char* name, Form form, const CallArgs& c,
             shown_name(*a, form).c_str(), position.c_str(), type_name(PySequence_Fast_GET_ITEM(f.value, 0)).c_str());
         return;
       }
+      const char* note =
+          a->type.base == ArgType::Tensor && !a->type.list ? tensor_note(f.value) : foreign_note(f.value);
       PyErr_Format(PyExc_TypeError, "%s(): argument '%s'%s must be %s, not %s%s", name, shown_name(*a, form).c_str(),
-          position.c_str(), parameter_type_name(*a).c_str(), type_name(f.value).c_str(), foreign_note(f.value));
+          position.c_str(), parameter_type_name(*a).c_str(), type_name(f.value).c_str(), note);
       return;
     }
     case Failure::multiple:

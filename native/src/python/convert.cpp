@@ -3,6 +3,7 @@
 
 #include "python/arguments.h"
 #include "python/dispatch.h"
+#include "python/foreign.h"
 
 namespace shim {
 
@@ -209,8 +210,8 @@ Fit one(const ArgType& t, const Slot& s, PyObject* o, Bound& b, PyObject** out) 
 
 Fit wrong_element(const Argument& a, size_t i, PyObject* element, size_t position) {
   if (a.type.base == ArgType::Tensor)
-    PyErr_Format(PyExc_TypeError, "expected Tensor as element %zu in argument %zu, but got %s", i, position,
-        Py_TYPE(element)->tp_name);
+    PyErr_Format(PyExc_TypeError, "expected Tensor as element %zu in argument %zu, but got %s%s", i, position,
+        Py_TYPE(element)->tp_name, tensor_note(element));
   else
     PyErr_Format(PyExc_TypeError,
         "%s(): argument '%s' failed to unpack the object at pos %zu with error \"type must be %s,but got %s\"",

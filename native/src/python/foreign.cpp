@@ -31,4 +31,13 @@ const char* foreign_note(PyObject* o) {
   return "";
 }
 
+const char* tensor_note(PyObject* o) {
+  static PyObject* const exchange = PyUnicode_InternFromString("__dlpack__");
+  if (std::string_view(Py_TYPE(o)->tp_name) == "numpy.ndarray")
+    return "; torch.as_tensor(array) is a tensor over its memory";
+  if (!is_tensor(o) && !is_foreign_tensor(o) && _PyType_Lookup(Py_TYPE(o), exchange))
+    return "; torch.from_dlpack(array) is a tensor over its memory";
+  return foreign_note(o);
+}
+
 }  // namespace shim

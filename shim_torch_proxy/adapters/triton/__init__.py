@@ -12,13 +12,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from types import ModuleType
 
-from shim_torch_proxy.adapters.triton import compiling, cpu, gpu, mends
+from shim_torch_proxy.adapters.triton import arrays, compiling, cpu, gpu, mends
 
 # Triton's module -> what is done once it is executed; hook.py gives it to the finder.
 AFTER: dict[str, Callable[[ModuleType], None]] = {
     "triton.backends": cpu.register,
     "triton.knobs": cpu.remember,
     gpu.MODULE: gpu.serve,
+    arrays.MODULE: arrays.take,
     compiling.MODULE: compiling.tell,
     **dict.fromkeys(mends.MODULES, mends.apply),
 }
@@ -29,6 +30,7 @@ def install(stack: ExitStack) -> None:
     from shim_torch import cuda
 
     (gpu if cuda.is_available() else cpu).install(stack)
+    arrays.install(stack)
     for name in mends.MODULES:
         if name in sys.modules:  # Triton runs in the interpreter already: someone else chose it
             mends.apply(sys.modules[name], stack)

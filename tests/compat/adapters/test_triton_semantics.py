@@ -251,8 +251,10 @@ def test_a_kernel_without_a_grid_and_wrong_arguments():
         RuntimeError, match=r"Cannot call @triton.jit'd outside of the scope of a kernel: launch cast as cast\[grid\]"
     ):
         kernels.cast(torch.ones(4), torch.empty(4), BLOCK=4)
-    for wrong, name in [(np.ones(4, np.float32), "numpy.ndarray"), ([1, 2], "builtins.list"), ("x", "builtins.str")]:
-        with pytest.raises(Exception, match=f"a kernel's argument is of type {name}; it may be a torch.Tensor"):
+    for wrong, name in [([1, 2], "builtins.list"), ("x", "builtins.str")]:
+        with pytest.raises(
+            Exception, match=f"a kernel's argument is of type {name}; it may be an array, a torch.Tensor"
+        ):
             kernels.cast[(1,)](wrong, torch.empty(4), BLOCK=4)
 
 

@@ -147,6 +147,14 @@ def _overflow(semantic: ModuleType, patch: Patch) -> None:
     patch.set(owner, "binary_op_sanitize_overflow_impl", binary_op_sanitize_overflow_impl)
 
 
+def _arrays(interpreter: ModuleType, patch: Patch) -> None:
+    """Arrays of NumPy, CuPy and JAX are arguments as they are."""
+    from shim_torch_proxy.adapters.triton import arrays
+
+    owner = interpreter.GridExecutor
+    patch.set(owner, "__call__", arrays.taking(owner.__call__, kernel_of=lambda executor: executor.fn))
+
+
 class _Nothing:
     def restore(self) -> None:
         pass
@@ -214,4 +222,5 @@ MENDS = (
     Mend("grids", "a list is a grid; a function gets the caller's arguments", "triton.runtime.interpreter", _grids),
     Mend("Python 3.10", "imports Gluon before a launch, not within", "triton.runtime.interpreter", _gluon_first),
     Mend("device functions", "are called without preparing the language again", "triton.runtime.interpreter", _once),
+    Mend("arrays", "of NumPy, CuPy and JAX are arguments", "triton.runtime.interpreter", _arrays),
 )

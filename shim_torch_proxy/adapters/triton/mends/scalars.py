@@ -24,7 +24,7 @@ def _arguments(interpreter: ModuleType, patch: Patch) -> None:
             return tl.tensor(interpreter.TensorHandle(data, tl.float32), tl.float32)
         if isinstance(arg, (np.ndarray, str, list, dict)):
             raise TypeError(
-                f"a kernel's argument is of type {type(arg).__module__}.{type(arg).__qualname__}; it may be a torch.Tensor "
+                f"a kernel's argument is of type {type(arg).__module__}.{type(arg).__qualname__}; it may be an array, a torch.Tensor "
                 "(torch.from_numpy shares an array's memory), a number, a tuple, a descriptor or, for tl.constexpr, anything"
             )
         return stock(arg)
