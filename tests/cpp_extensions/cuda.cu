@@ -1,14 +1,18 @@
 // What kernels and their hosts use of CUDA's headers.
 #include <ATen/ATen.h>
+#include <ATen/cuda/ApplyGridUtils.cuh>
 #include <ATen/cuda/Atomic.cuh>
 #include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDADataType.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/DeviceUtils.cuh>
 #include <ATen/cuda/PhiloxUtils.cuh>
+#include <ATen/cuda/detail/KernelUtils.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
+#include <torch/types.h>
 
 template <class T> __global__ void axpy(T* y, const T* x, float a, int n) {
   CUDA_KERNEL_LOOP(i, n) { y[i] = T(a) * x[i] + y[i]; }
@@ -106,6 +110,7 @@ std::vector<int64_t> cuda_device() {
   return {
       p->major, p->warpSize, c10::cuda::current_device(), c10::cuda::device_count() > 0, at::globalContext().hasCUDA()};
 }
+int64_t cuda_wide(int64_t n) { return at::cuda::ATenCeilDiv<int64_t>(n, 3); }
 int64_t cuda_stream_now() { return reinterpret_cast<int64_t>(at::cuda::getCurrentCUDAStream().stream()); }
 #if __has_include(<cublas_v2.h>)
 at::Tensor cuda_product(const at::Tensor& a, const at::Tensor& b) {  // column by column: b' a' = (a b)'

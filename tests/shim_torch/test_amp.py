@@ -229,3 +229,13 @@ def test_what_optimizers_that_scale_find(unscaled, given, expected):
     assert scaler.step(optimizer) == "stepped" and not hasattr(optimizer, "grad_scale")
     assert (optimizer.seen if expected is None else optimizer.seen.item()) == expected
     assert p.grad.tolist() == [1.0 if unscaled else 8.0] * 2
+
+
+def test_the_older_cast_is_of_cuda_tensors_and_deprecated(device):
+    x = torch.ones(2, device=device)
+    with pytest.warns(
+        FutureWarning, match=r"_cast\(value, dtype\)` is deprecated.*_cast\(value, 'cuda', dtype\)` instead"
+    ):
+        cast = torch.cuda.amp.autocast_mode._cast((x, [x.double(), x.int()], "text"), torch.float16)
+    assert cast[0].dtype is (torch.float16 if x.is_cuda else torch.float32) and type(cast[1]) is list
+    assert [v.dtype for v in cast[1]] == [torch.float64, torch.int32] and cast[2] == "text"

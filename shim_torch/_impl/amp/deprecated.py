@@ -1,12 +1,23 @@
-"""The deprecated classes autocast and GradScaler, one pair a device: ``torch.cuda.amp`` and ``torch.cpu.amp``."""
+"""Deprecated names of ``torch.cuda.amp`` and ``torch.cpu.amp``: the classes autocast and GradScaler, one pair a device, and a function."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
-from shim_torch.amp.autocast_mode import autocast
+from shim_torch.amp.autocast_mode import _cast, autocast
 from shim_torch.amp.grad_scaler import GradScaler
+
+
+def cuda_cast(value: Any, dtype: Any) -> Any:
+    """``torch.cuda.amp.autocast_mode._cast``, which extensions call (apex): floating CUDA tensors, inside containers too, in ``dtype``."""
+    warnings.warn(
+        "`torch.cuda.amp.autocast_mode._cast(value, dtype)` is deprecated. "
+        "Please use `torch.amp.autocast_mode._cast(value, 'cuda', dtype)` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return _cast(value, "cuda", dtype)
 
 
 def deprecated_classes(device: str, autocast_dtype: Any) -> tuple[type[autocast], type[GradScaler]]:
