@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "cuda/cudnn.h"
+#include "cuda/driver.h"
 #include "python/native_ops.h"
 
 namespace shim {
@@ -22,6 +23,8 @@ PyObject* py_cudnn_setting(PyObject*, PyObject* args) {
   if (!one) return PyErr_Format(PyExc_ValueError, "no setting %s", name);
   const int truth = value ? PyObject_IsTrue(value) : *one;
   if (truth < 0) return nullptr;
+  if (value && bool(truth) != *one && !guarded([]() -> PyObject* { return cuda::before_setting(), Py_None; }))
+    return nullptr;
   *one = truth != 0;
   return PyBool_FromLong(*one);
 }

@@ -1,6 +1,7 @@
 // The module's functions about products of matrices: switches, plans, libraries.
 #include "core/sparse.h"
 #include "cuda/cublaslt.h"
+#include "cuda/driver.h"
 #include "cuda/kernel_files.h"
 #include "cuda/nvrtc.h"
 #include "gemm/plan.h"
@@ -35,6 +36,7 @@ PyObject* flag(PyObject*, PyObject* args) {  // (name) reads it, (name, value) s
     if (value) {
       int truth = PyObject_IsTrue(value);
       if (truth < 0) return nullptr;
+      if (bool(truth) != old && !guarded([]() -> PyObject* { return cuda::before_setting(), Py_None; })) return nullptr;
       f.get() = truth != 0;
     }
     return PyBool_FromLong(old);

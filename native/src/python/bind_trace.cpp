@@ -1,4 +1,5 @@
 // Calls of compiled functions, as functions of shim_torch._impl.native._core (shim_torch/_impl/compile).
+#include "cuda/driver.h"
 #include "python/module_function.h"
 #include "python/owned_ref.h"
 #include "python/tensors_in.h"
@@ -14,16 +15,21 @@ namespace {
 constexpr const char* kTrees = "shim_torch.Trees";
 PyObject* unsupported = nullptr;  // (reason, file, line) raises torch._dynamo.exc.Unsupported
 
-struct Trees {  // what a function does may depend on the default dtype
+struct Trees {  // what a function does may depend on the default dtype, and on the GPU that is current
   size_t most_ways;
-  bool together;
-  std::vector<std::pair<DType, std::unique_ptr<Tree>>> by_dtype;
+  bool together, graphs;
+  Ref<Constant> backend;
+  using Modes = std::pair<DType, int>;
+  std::vector<std::pair<Modes, std::unique_ptr<Tree>>> by_modes;
   Tree& now() {
-    for (auto& [t, tree] : by_dtype)
-      if (t == default_dtype()) return *tree;
-    Tree& made = *by_dtype.emplace_back(default_dtype(), std::make_unique<Tree>()).second;
+    const Modes modes{default_dtype(), Session::device_of_factories()};
+    for (auto& [m, tree] : by_modes)
+      if (m == modes) return *tree;
+    Tree& made = *by_modes.emplace_back(modes, std::make_unique<Tree>()).second;
     made.most_ways = most_ways;
     made.together = together;
+    made.graphs = graphs;
+    made.backend = backend;
     return made;
   }
 };
@@ -47,6 +53,15 @@ void run_deferred(const Storage& s) {
       "the tensor has no values: the compiled operator that was to give them, or one before it, raised an error");
 }
 
+void run_before_outside() {
+  GilAcquire gil;
+  Session* s = current();
+  if (!s || inside_traced || !s->on_this_thread() || !s->any_deferred()) return;
+  s->unwatch();
+  s->flush();
+  s->rewatch();
+}
+
 void raise_unsupported(const Break& b) {
   owned(PyObject_CallFunction(unsupported, "ssi", b.reason.c_str(), b.file.c_str(), b.line));
   throw PythonError();
@@ -57,8 +72,10 @@ struct Running {  // one session at a time
   Running(Tree& tree, bool watch) : session(tree, watch) {
     set_current(&session);
     set_tracing(true);
+    cuda::run_waiting = run_before_outside;
   }
   ~Running() {
+    cuda::run_waiting = nullptr;
     set_tracing(false);
     set_current(nullptr);
   }
@@ -75,9 +92,15 @@ PyObject* described(const Session& s) {
     OwnedRef count = owned(PyLong_FromSize_t(times));
     if (PyDict_SetItem(reasons, key, count) < 0) throw PythonError();
   }
-  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
+  OwnedRef graphs = owned(PyDict_New());
+  for (const auto& [how, times] : s.graphs) {
+    OwnedRef count = owned(PyLong_FromSize_t(times));
+    if (PyDict_SetItemString(graphs, how.c_str(), count) < 0) throw PythonError();
+  }
+  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
       Py_ssize_t(s.learned), "at_once", Py_ssize_t(s.at_once), "runs", Py_ssize_t(s.flushes), "programs",
-      Py_ssize_t(s.programs), "breaks", breaks.o, "reasons", reasons.o, "left", int(!s.following()));
+      Py_ssize_t(s.programs), "breaks", breaks.o, "graphs", graphs.o, "reasons", reasons.o, "left",
+      int(!s.following()));
 }
 
 // trace_call(trees, function, args, kwargs, watch, forbid, seen) -> its result; `seen` is called with what happened
@@ -116,13 +139,15 @@ PyObject* trace_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-// trace_trees(most_ways, together)
+// trace_trees(most_ways, together, graphs, backend or None)
 PyObject* trace_trees(PyObject*, PyObject* args) {
   Py_ssize_t most_ways;
-  int together;
-  if (!PyArg_ParseTuple(args, "np:trace_trees", &most_ways, &together)) return nullptr;
-  return PyCapsule_New(new Trees{size_t(most_ways), together != 0, {}}, kTrees,
-      [](PyObject* o) { delete static_cast<Trees*>(PyCapsule_GetPointer(o, kTrees)); });
+  int together, graphs;
+  PyObject* backend;
+  if (!PyArg_ParseTuple(args, "nppO:trace_trees", &most_ways, &together, &graphs, &backend)) return nullptr;
+  return PyCapsule_New(new Trees{size_t(most_ways), together != 0, graphs != 0,
+                           backend == Py_None ? Ref<Constant>() : held(backend), {}},
+      kTrees, [](PyObject* o) { delete static_cast<Trees*>(PyCapsule_GetPointer(o, kTrees)); });
 }
 
 PyObject* trace_active(PyObject*, PyObject*) { return PyBool_FromLong(tracing && current()->on_this_thread()); }
@@ -169,8 +194,10 @@ PyObject* described(const TensorSpec& t, const char* what) {
       device.o, int(t.fresh));
 }
 
+}  // namespace
+
 // (operator, arguments, results, file, line): tensors as ("tensor", slot, sizes, strides, offset, dtype, device, fresh)
-PyObject* described(const TreeNode& node) {
+PyObject* described_node(const TreeNode& node) {
   OwnedRef arguments = owned(PyList_New(0)), results = owned(PyList_New(0));
   for (const ArgumentSpec& a : node.arguments) {
     OwnedRef one;
@@ -198,11 +225,13 @@ PyObject* described(const TreeNode& node) {
   return Py_BuildValue("(sOOsi)", node.op->full_name().c_str(), arguments.o, results.o, node.file.c_str(), node.line);
 }
 
+namespace {
+
 // trace_steps(trees) -> the ways through the function, each a list of its operators
 PyObject* trace_steps(PyObject*, PyObject* trees) {
   return guarded([&]() -> PyObject* {
     OwnedRef ways = owned(PyList_New(0));
-    for (auto& [dtype, tree] : trees_of(trees).by_dtype) {
+    for (auto& [modes, tree] : trees_of(trees).by_modes) {
       std::vector<const TreeNode*> open{&tree->root};
       while (!open.empty()) {
         const TreeNode* at = open.back();
@@ -211,7 +240,7 @@ PyObject* trace_steps(PyObject*, PyObject* trees) {
         if (!at->next.empty() || at == &tree->root) continue;
         OwnedRef way = owned(PyList_New(0));
         for (const TreeNode* node = at; node->op; node = node->before) {
-          OwnedRef one = owned(described(*node));
+          OwnedRef one = owned(described_node(*node));
           if (PyList_Append(way, one) < 0) throw PythonError();
         }
         if (PyList_Reverse(way) < 0 || PyList_Append(ways, way) < 0) throw PythonError();
@@ -225,10 +254,9 @@ PyObject* trace_steps(PyObject*, PyObject* trees) {
 PyObject* trace_sources(PyObject*, PyObject* trees) {
   return guarded([&]() -> PyObject* {
     OwnedRef all = owned(PyList_New(0));
-    for (auto& [dtype, tree] : trees_of(trees).by_dtype)
-      for (auto& [stretch, program] : tree->programs) {
-        if (!program) continue;
-        const std::string source = program->source();
+    for (auto& [modes, tree] : trees_of(trees).by_modes)
+      for (auto& [stretch, together] : tree->programs) {
+        const std::string source = together.program->source();
         OwnedRef text = owned(PyUnicode_FromStringAndSize(source.data(), Py_ssize_t(source.size())));
         if (PyList_Append(all, text) < 0) throw PythonError();
       }
@@ -242,6 +270,11 @@ PyObject* set_trace_hooks(PyObject*, PyObject* const* args, Py_ssize_t n) {
   Py_XSETREF(deferral_rule, Py_NewRef(args[0]));
   Py_XSETREF(division_rule, Py_NewRef(args[1]));
   Py_XSETREF(unsupported, Py_NewRef(args[2]));
+  Py_RETURN_NONE;
+}
+
+PyObject* set_trace_lowering(PyObject*, PyObject* lower) {
+  Py_XSETREF(lowering, Py_NewRef(lower));
   Py_RETURN_NONE;
 }
 
@@ -259,6 +292,7 @@ PyMethodDef trace_functions[] = {
     {"trace_resume", trace_resume, METH_O, "Ends a pause."},
     {"trace_steps", trace_steps, METH_O, "The operators of a compiled function, a list a way through it."},
     {"trace_sources", trace_sources, METH_O, "The programs of a compiled function, as text."},
+    {"set_trace_lowering", set_trace_lowering, METH_O, "What makes graphs for backends (compile/backends.py)."},
     {"set_trace_hooks", fast<&set_trace_hooks>(), METH_FASTCALL, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "python/native_ops.h"
 #include "python/owned_ref.h"
 #include "python/trace.h"
+#include "python/trace_rules.h"
 
 namespace shim {
 
@@ -135,7 +136,6 @@ bool may_vary(const Operator& op, const Argument& a, PyObject* o, bool floating)
 const char* against_tensor(PyObject* o) {
   if (!plain_tensor(o)) return "tensors of other classes";
   const TensorImpl& t = *unwrap(o);
-  if (t.device().is_cuda()) return "tensors on CUDA";  // a change of stream would not run what is deferred
   if (t.device().is_meta()) return "tensors without memory";
   if (!t.storage()->has_memory() && t.numel()) return "tensors without memory";
   return t.storage()->may_hide() ? nullptr : "memory that is shared with others";
@@ -154,6 +154,7 @@ struct Builder {
     const TensorImpl& t = *unwrap(o);
     if (t.dim() && device && *device != t.device()) return why = "several devices", false;
     if (t.dim()) device = t.device();
+    if (t.device().is_cuda()) node.device = t.device().index;
     TensorSpec spec = TensorSpec::of(t);
     names.give(spec, t);
     node.inputs.push_back(std::move(spec));
@@ -173,7 +174,7 @@ struct Builder {
         if (is_tensor(item) ? !add(item) : item != Py_None)
           return why ? false : (why = "a list of other things", false);
       }
-    } else if (may_vary(*node.op, a, o, floating)) {
+    } else if (!session.tree().backend && may_vary(*node.op, a, o, floating)) {
       spec.kind = ArgumentSpec::parameter;
       spec.number = PyFloat_CheckExact(o) ? Scalar::Float : Scalar::Int;
     } else if (can_be_constant(o)) {
@@ -199,7 +200,7 @@ struct Builder {
       if (session.knows(s) && s.trace_slot < of_inputs)
         return why = "results that share memory with an argument", false;
       if (!s.may_hide() || t->requires_grad()) return why = "results in memory that is shared with others", false;
-      if (t->device().is_cuda()) return why = "tensors on CUDA", false;
+      if (t->device().is_cuda()) node.device = t->device().index;
       if (device && t->device() != *device) return why = "several devices", false;
       TensorSpec spec = TensorSpec::of(*t);
       names.give(spec, *t);
@@ -210,6 +211,9 @@ struct Builder {
 };
 
 }  // namespace
+
+Ref<Constant> held(PyObject* o) { return make<HeldObject>(o); }
+PyObject* object_of(const Constant& c) { return static_cast<const HeldObject&>(c).object; }
 
 std::vector<Tensor> tensors_of(PyObject* result) {
   std::vector<Tensor> found;
@@ -238,7 +242,7 @@ bool matches(Session& session, const TreeNode& node, PyObject* const* args, size
         if (!number_like(o, a.number, &given.parameters.emplace_back())) return false;
         break;
       case ArgumentSpec::constant:
-        if (is_tensor(o) || !equal_constants(static_cast<const HeldObject&>(*a.value).object, o)) return false;
+        if (is_tensor(o) || !equal_constants(object_of(*a.value), o)) return false;
     }
   }
   names.keep();
@@ -275,7 +279,7 @@ PyObject* argument_of(const ArgumentSpec& a, std::span<const Tensor> inputs, con
     case ArgumentSpec::tensor: return wrap(inputs[a.first]);
     case ArgumentSpec::parameter:
       return parameter->type == Scalar::Float ? PyFloat_FromDouble(parameter->f) : PyLong_FromLongLong(parameter->i);
-    case ArgumentSpec::constant: return Py_NewRef(static_cast<const HeldObject&>(*a.value).object);
+    case ArgumentSpec::constant: return Py_NewRef(object_of(*a.value));
     case ArgumentSpec::tensors: break;
   }
   OwnedRef list = owned(PyList_New(Py_ssize_t(a.given.size())));
