@@ -1,14 +1,15 @@
-"""Fused programs on a GPU beside PyTorch's eager and compiled: ``gpu_compile.py --reference PYTHON``.
+"""torch.compile on a GPU beside PyTorch's: ``gpu_compile.py --reference PYTHON [--rows NAME,...]``.
 
-Each line has the host's time for a call (calls are enqueued, nobody waits for them) and the whole one (until the last has run, divided
-by their number), in microseconds: the medians of interleaved rounds in one process a library, ours with the interpreter that runs this
-file and PyTorch's with another one.
+A line a way of running: microseconds of a call until its work has been done (calls are enqueued one after the other, and waited for
+once), of that the host's part, seconds of the first calls, and the most memory. Each library runs in a process of its own, one row
+after the other; a row that takes too long is left out, and said to be.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import select
 import statistics
 import subprocess
 import sys
@@ -18,120 +19,260 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-CALLS = 200
 
 
-def two(f: Any, x: Any, y: Any) -> Any:
-    return f("relu", f("add.Tensor", x, y))
+def block(torch: Any, width: int) -> Any:
+    """A block of ResNet: two convolutions and what goes by them."""
+    nn = torch.nn
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, inside: int, outside: int, stride: int) -> None:
+            super().__init__()
+            self.a = nn.Sequential(nn.Conv2d(inside, outside, 3, stride, 1, bias=False), nn.BatchNorm2d(outside))
+            self.b = nn.Sequential(nn.Conv2d(outside, outside, 3, 1, 1, bias=False), nn.BatchNorm2d(outside))
+            by = nn.Sequential(nn.Conv2d(inside, outside, 1, stride, bias=False), nn.BatchNorm2d(outside))
+            self.by = by if stride > 1 else nn.Identity()
+
+        def forward(self, x: Any) -> Any:
+            return (self.b(self.a(x).relu()) + self.by(x)).relu()
+
+    return Block(width // 2 if width > 64 else 64, width, 2 if width > 64 else 1), Block(width, width, 1)
 
 
-def five(f: Any, x: Any, y: Any) -> Any:
-    return f("relu", f("mul.Tensor", f("sigmoid", f("mul.Tensor", f("add.Tensor", x, y), 0.5)), x))
+def resnet18(torch: Any, batch: int) -> Any:
+    """Inference in float32; its layers are torchvision's."""
+    nn = torch.nn
+    begin = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+    blocks = [b for width in (64, 128, 256, 512) for b in block(torch, width)]
+    model = nn.Sequential(*begin, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000)).cuda().eval()
+    x = torch.randn(batch, 3, 224, 224, device="cuda")
+    return torch.no_grad()(lambda: model(x)), None
 
 
-def perceptron(f: Any, x: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Two layers with a gelu between and a residual sum."""
-    return f("add.Tensor", f("linear", f("gelu", f("linear", x, a, b)), c, d), x)
+def llama(torch: Any, layers: int, width: int, words: int = 32000) -> Any:
+    """A decoder as Llama's: norms by root mean squares, rotary places, gated products."""
+    nn, F = torch.nn, torch.nn.functional
+    heads = width // 64
+
+    class Norm(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(width))
+
+        def forward(self, x: Any) -> Any:
+            y = x.float()
+            return self.weight * (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+    def turned(x: Any, cos: Any, sin: Any) -> Any:
+        a, b = x.chunk(2, -1)
+        return x * cos + torch.cat((-b, a), -1) * sin
+
+    class Layer(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.before, self.between = Norm(), Norm()
+            self.q, self.k, self.v, self.o = (nn.Linear(width, width, bias=False) for _ in range(4))
+            self.gate, self.up = (nn.Linear(width, 4 * width, bias=False) for _ in range(2))
+            self.down = nn.Linear(4 * width, width, bias=False)
+
+        def forward(self, x: Any, cos: Any, sin: Any, cache: Any = None, at: Any = None, mask: Any = None) -> Any:
+            h = self.before(x)
+            q, k, v = (
+                p(h).view(*h.shape[:2], heads, 64).transpose(1, 2) for p in (self.q, self.k, self.v)
+            )
+            q, k = turned(q, cos, sin), turned(k, cos, sin)
+            if cache is not None:
+                cache[0].index_copy_(2, at, k)
+                cache[1].index_copy_(2, at, v)
+                k, v = cache
+            h = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
+            x = x + self.o(h.transpose(1, 2).reshape(*x.shape))
+            h = self.between(x)
+            return x + self.down(F.silu(self.gate(h)) * self.up(h))
+
+    class Model(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.words = nn.Embedding(words, width)
+            self.layers = nn.ModuleList(Layer() for _ in range(layers))
+            self.norm, self.head = Norm(), nn.Linear(width, words, bias=False)
+            angles = torch.outer(torch.arange(2048).float(), 1e4 ** (-torch.arange(0, 64, 2) / 64))
+            angles = torch.cat((angles, angles), -1)
+            self.register_buffer("cos", angles.cos())
+            self.register_buffer("sin", angles.sin())
+
+        def forward(self, ids: Any, caches: Any = None, at: Any = None, mask: Any = None) -> Any:
+            x = self.words(ids)
+            rows = slice(ids.shape[1]) if at is None else at
+            cos, sin = self.cos[rows].to(x.dtype), self.sin[rows].to(x.dtype)
+            for i, layer in enumerate(self.layers):
+                x = layer(x, cos, sin, caches[i] if caches else None, at, mask)
+            return self.head(self.norm(x))
+
+    return Model().cuda().bfloat16()
 
 
-CASES: dict[str, tuple[Any, list[tuple[int, ...]], str]] = {
-    "relu(x + y), 1024 float32": (two, [(1024,)] * 2, "float32"),
-    "five operators, 1e6 float32": (five, [(1_000_000,)] * 2, "float32"),
-    "five operators, 1e6 bfloat16": (five, [(1_000_000,)] * 2, "bfloat16"),
-    "five, 4096 x 4096 + row, bfloat16": (five, [(4096, 4096), (4096,)], "bfloat16"),
-    "perceptron 64 x 512, bfloat16": (perceptron, [(64, 512), (2048, 512), (2048,), (512, 2048), (512,)], "bfloat16"),
+def training(torch: Any, layers: int, width: int, batch: int, tokens: int) -> Any:
+    """Forward, backward and AdamW's step, all within the function."""
+    F = torch.nn.functional
+    model = llama(torch, layers, width)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    ids = torch.randint(0, 32000, (batch, tokens), device="cuda")
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        logits = model(ids)
+        loss = F.cross_entropy(logits[:, :-1].reshape(-1, 32000).float(), ids[:, 1:].reshape(-1))
+        loss.backward()
+        return loss
+
+    return step, optimizer.step
+
+
+def generation(torch: Any) -> Any:
+    """A token: the likeliest word after the last, whose keys and values go to a cache of a fixed size."""
+    model = llama(torch, 8, 1024).eval()
+    zeros = lambda: torch.zeros(1, 16, 512, 64, device="cuda", dtype=torch.bfloat16)  # noqa: E731
+    caches = [(zeros(), zeros()) for _ in range(8)]
+    places = torch.arange(512, device="cuda")
+    ids, at = torch.zeros(1, 1, dtype=torch.long, device="cuda"), torch.zeros(1, dtype=torch.long, device="cuda")
+
+    def token() -> Any:
+        logits = model(ids, caches, at, (places <= at)[None, None, None])
+        ids.copy_(logits[:, -1:].argmax(-1))
+        at.add_(1).remainder_(512)
+        return ids
+
+    return torch.no_grad()(token), None
+
+
+def pointwise(torch: Any) -> Any:
+    x, y = (torch.randn(1024, device="cuda") for _ in range(2))
+    return lambda: torch.relu(x + y), (x, y)
+
+
+ROWS: dict[str, tuple[Callable[[Any], Any], int]] = {  # what is called, and how often between waits
+    "relu": (pointwise, 500),
+    "resnet18 x1": (lambda t: resnet18(t, 1), 50),
+    "resnet18 x10": (lambda t: resnet18(t, 10), 50),
+    "llama 4x512": (lambda t: training(t, 4, 512, 1, 128), 20),
+    "generation": (generation, 30),
+    "llama 8x1024": (lambda t: training(t, 8, 1024, 4, 1024), 5),
 }
+WAYS = {"ours": ("eager", "default", "reduce-overhead"), "PyTorch": ("eager", "reduce-overhead")}
 
 
-def timed(torch: Any, call: Callable[[], Any]) -> list[float]:
-    """Microseconds of a call on the host, and as a whole."""
-    for _ in range(20):
-        call()
-    hosts, wholes = [], []
-    for _ in range(7):
+def timed(torch: Any, call: Callable[[], Any], calls: int) -> dict[str, float]:
+    """Microseconds of a call as a whole and on the host."""
+    wholes, hosts = [], []
+    for _ in range(5):
         torch.cuda.synchronize()
         start = time.perf_counter()
-        for _ in range(CALLS):
+        for _ in range(calls):
             call()
-        enqueued = time.perf_counter()
+        hosts.append((time.perf_counter() - start) / calls * 1e6)
         torch.cuda.synchronize()
-        wholes.append((time.perf_counter() - start) / CALLS * 1e6)
-        hosts.append((enqueued - start) / CALLS * 1e6)
-    return [statistics.median(hosts), statistics.median(wholes)]
+        wholes.append((time.perf_counter() - start) / calls * 1e6)
+    return {"whole": statistics.median(wholes), "host": statistics.median(hosts)}
 
 
-def eager(torch: Any) -> Any:
-    """Calls by the names of ATen."""
-    functional = torch.nn.functional
-    known = {"add.Tensor": torch.add, "mul.Tensor": torch.mul, "relu": torch.relu, "sigmoid": torch.sigmoid}
-    known |= {"linear": functional.linear, "gelu": functional.gelu}
-    return lambda name, *args: known[name](*args)
+def measured(torch: Any, row: str, way: str) -> dict[str, Any]:
+    """One way of one row."""
+    make, calls = ROWS[row]
+    torch.manual_seed(0)
+    torch.cuda.reset_peak_memory_stats()
+    work, after = make(torch)
+    optimizer_step = after if callable(after) else None
+    part = work if way == "eager" else torch.compile(work, mode=None if way == "default" else way)
 
+    def call() -> Any:
+        result = part()
+        if optimizer_step is not None:
+            optimizer_step()
+        return result
 
-def programs(torch: Any, library: str, case: Any, tensors: list[Any]) -> dict[str, Callable[[], Any]]:
-    """What is timed."""
-    f = eager(torch)
-    found = {"eager": lambda: case(f, *tensors)}
-    if library == "ours":
-        sys.path.insert(0, str(ROOT / "tests" / "program"))
-        from recording import Recording
-
-        r = Recording(*tensors)
-        r.returns(case(r.step, *tensors))
-        (got,), expected = r.run(), case(f, *tensors)
-        torch.testing.assert_close(got, expected, rtol=2e-2, atol=2e-2)
-        return found | {"fused": r.run, "replayed": r.run_replay}
-    compiled = torch.compile(lambda *t: case(f, *t), fullgraph=True)
-    replayed = torch.compile(lambda *t: case(f, *t), fullgraph=True, mode="reduce-overhead")
-    return found | {"compiled": lambda: compiled(*tensors), "reduce-overhead": lambda: replayed(*tensors)}
+    start = time.perf_counter()
+    for _ in range(5):
+        call()
+    torch.cuda.synchronize()
+    first = time.perf_counter() - start
+    found: dict[str, Any] = timed(torch, call, calls)
+    found |= {"first": first, "MiB": torch.cuda.max_memory_allocated() >> 20}
+    result = call()
+    found["value"] = float(result.float().sum())
+    return found
 
 
 def serve(library: str) -> None:
-    """A case's name comes in, its times go out, until the input ends."""
+    """Rows and ways come in, figures go out, until the input ends."""
     if library == "ours":
+        sys.path.insert(0, str(ROOT))
         import shim_torch as torch
+        from shim_torch._impl.compile import calls
     else:
         import torch  # type: ignore[no-redef]
-    known: dict[str, dict[str, Callable[[], Any]]] = {}
+    torch.backends.cuda.matmul.allow_tf32 = True
     for line in sys.stdin:
-        name = json.loads(line)
-        case, shapes, dtype = CASES[name]
-        with torch.no_grad():
-            if name not in known:
-                torch.manual_seed(0)
-                tensors = [torch.randn(s, device="cuda", dtype=getattr(torch, dtype)) for s in shapes]
-                known[name] = programs(torch, library, case, tensors)
-            print(json.dumps({k: timed(torch, call) for k, call in known[name].items()}), flush=True)
+        row, way = json.loads(line)
+        found: dict[str, Any] = {}
+        try:
+            found = measured(torch, row, way)
+        except Exception as e:
+            found = {"failed": f"{type(e).__name__}: {e}"[:600]}
+        if library == "ours" and way != "eager":
+            found["status"] = [dict(calls.counts), dict(calls.graphs), [f"{k}: {n}" for k, n in calls.reasons.items()]]
+            for counter in (calls.counts, calls.graphs, calls.reasons):
+                counter.clear()
+        print(json.dumps(found), flush=True)
+
+
+class Server:
+    """A library's process; started anew where one did not answer."""
+
+    def __init__(self, library: str, python: str) -> None:
+        self.library, self.python = library, python
+        self.process: subprocess.Popen[str] | None = None
+
+    def ask(self, row: str, way: str, seconds: float) -> dict[str, Any]:
+        """The figures, or why there are none."""
+        if self.process is None or self.process.poll() is not None:
+            command = [self.python, __file__, "--serve", self.library]
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdin and self.process.stdout
+        print(json.dumps([row, way]), file=self.process.stdin, flush=True)
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        line = self.process.stdout.readline() if ready else ""
+        if not line:
+            self.process.kill()
+            return {"failed": f"no answer within {seconds:.0f} s" if not ready else "the process ended"}
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--reference", default=sys.executable)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rows", default=",".join(ROWS))
+    parser.add_argument("--seconds", type=float, default=180, help="of all rows")
     parser.add_argument("--serve")
     given = parser.parse_args()
     if given.serve:
         return serve(given.serve)
-    servers = [
-        subprocess.Popen([python, __file__, "--serve", name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for name, python in (("ours", sys.executable), ("torch", given.reference))
-    ]
-    for case in CASES:
-        found: dict[tuple[int, str], list[list[float]]] = {}
-        for _ in range(given.rounds):
-            for i, server in enumerate(servers):
-                assert server.stdin and server.stdout
-                print(json.dumps(case), file=server.stdin, flush=True)
-                for name, times in json.loads(server.stdout.readline()).items():
-                    found.setdefault((i, name), []).append(times)
-        print(case)
-        for (i, name), times in found.items():
-            host, whole = (statistics.median(t) for t in zip(*times, strict=True))
-            print(f"    {'PyTorch' if i else 'ours':8}{name:18}host {host:7.2f}   whole {whole:7.2f}", flush=True)
-    for server in servers:
-        assert server.stdin
-        server.stdin.close()
-        server.wait()
+    end = time.perf_counter() + given.seconds
+    servers = {"ours": Server("ours", sys.executable), "PyTorch": Server("PyTorch", given.reference)}
+    for row in given.rows.split(","):
+        print(row, flush=True)
+        for library, ways in WAYS.items():
+            for way in ways:
+                left = end - time.perf_counter()
+                if left < 5:
+                    return print("    no time is left", flush=True)
+                found = servers[library].ask(row, way, min(left, 60))
+                status = found.pop("status", "")
+                figures = "  ".join(f"{k} {v:.5g}" if isinstance(v, float) else f"{k} {v}" for k, v in found.items())
+                print(f"    {library:8}{way:16}{figures}", flush=True)
+                if status:
+                    print(f"        {status}"[:1200], flush=True)
     return None
 
 

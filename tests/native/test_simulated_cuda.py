@@ -197,3 +197,10 @@ def test_kernels_on_the_host(simulated, file, chosen):
 @pytest.mark.parametrize("part", ["losses", "places", "moves", "declines"])
 def test_operators(simulated, part):
     run(simulated, f"import operator_checks; operator_checks.{part}()")
+
+
+@pytest.mark.parametrize(
+    "part", ["values", "training", "outside", "streams", "replays", "fed_back", "graph_training"]
+)
+def test_compiled_functions(simulated, part):
+    run(simulated, f"import compiled_checks; compiled_checks.{part}()")

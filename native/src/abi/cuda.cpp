@@ -31,11 +31,15 @@ int device_or_current(int32_t index) { return index < 0 ? cuda::current_device()
 
 void* current_stream(int32_t device) {
   void* stream = nullptr;
-  with_gil([&] { stream = cuda::current_stream(device); });
+  with_gil([&] {
+    cuda::before_outside();
+    stream = cuda::current_stream(device);
+  });
   return stream;
 }
 
 void set_stream(void* stream, int32_t device) {
+  cuda::before_outside();
   cuda::require("torch_set_current_cuda_stream");
   CHECK(Kind::Runtime, host().set_stream, "torch_set_current_cuda_stream: the interpreter is not there");
   host().set_stream(stream, device_or_current(device));
@@ -158,6 +162,7 @@ SHIM_EXPORT Err torch_get_cuda_stream_from_pool(bool high_priority, int32_t devi
 SHIM_EXPORT Err torch_cuda_stream_synchronize(void* stream, int32_t index) {
   return caught([&] {
     cuda::require("torch_cuda_stream_synchronize");
+    cuda::before_outside();
     cuda::synchronize_stream(device_or_current(index), static_cast<cuda::CUstream>(stream));
   });
 }

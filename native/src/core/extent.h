@@ -17,8 +17,16 @@ inline size_t extent_bytes(IntArrayRef sizes, IntArrayRef strides, int64_t offse
   return bytes ? size_t(all) : 0;
 }
 
+inline void check_not_overwritten(const Storage& s) {
+  CHECK(Kind::Runtime, !s.overwritten,
+      "Error: accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run. To prevent "
+      "overwriting, "
+      "clone the tensor outside of torch.compile() before the function is called again.");
+}
+
 // A storage that does not hold the geometry is refused, in the words PyTorch has for views.
 inline void check_within(const Storage& s, IntArrayRef sizes, IntArrayRef strides, int64_t offset, size_t itemsize) {
+  check_not_overwritten(s);
   const size_t need = extent_bytes(sizes, strides, offset, itemsize);
   CHECK(Kind::Runtime, need <= s.nbytes(), "setStorage: sizes ", bracketed(sizes), ", strides ", bracketed(strides),
       ", storage offset ", offset, ", and itemsize ", itemsize, " requiring a storage size of ", need,

@@ -29,6 +29,7 @@ class Storage final : public RefCounted {
   bool resizable() const noexcept { return resizable_; }  // false: memory of somebody else
   void set_resizable(bool v) noexcept { resizable_ = v; }
   bool pinned = false;
+  bool overwritten = false;    // by a later replay of the CUDA graph whose memory it had
   uint32_t trace_session = 0;  // by whom and as what trace/ knows it, beside trace_slot
   void resize(size_t nbytes);  // keeps the bytes; throws if not resizable
   void swap_data(Storage& other);

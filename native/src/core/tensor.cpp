@@ -113,6 +113,7 @@ void TensorImpl::set_geometry(IntArrayRef sizes, IntArrayRef strides, int64_t of
 void* TensorImpl::checked_address() const {
   storage_->data();  // what is deferred runs
   if (!storage_->shrunk() || !numel_ || device_.is_meta()) return address();
+  check_not_overwritten(*storage_);
   CHECK(Kind::Runtime, storage_->nbytes(),
       "The tensor has a non-zero number of elements, but its data is not allocated yet.\n"
       "If you're using torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To "

@@ -180,6 +180,8 @@ bool capturing(CUstream stream) {
   return d.loaded && d.stream_capturing(stream, &status) == 0 && status != 0;
 }
 
+bool capturing_now() { return driver().loaded && capturing(current_stream(current_device())); }
+
 void fill_bytes(void* to, const void* element, int itemsize, size_t count, int device, CUstream stream) {
   if (!count) return;
   OnDevice current(device);

@@ -1,6 +1,7 @@
 #pragma once
 // The CUDA driver, loaded with dlopen at first use: the project builds and runs with no CUDA toolkit and no GPU.
 // Declarations are our own; values are those of the driver's stable ABI.
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -187,7 +188,21 @@ CUstream current_stream(int device);
 void set_current_stream(int device, CUstream);  // ours, for when CuPy has none of its own
 void use_cupy_stream_getter(intptr_t (*get_stream)(int));
 
+// Work that is deferred (trace/) runs before anybody outside asks for, or changes, the order of what devices do and the memory they have:
+// streams, events, graphs, pools. Whoever serves such a request calls this first. It may throw what a deferred operator throws.
+inline std::atomic<void (*)()> run_waiting{nullptr};
+inline void before_outside() {
+  if (auto* run = run_waiting.load(std::memory_order_relaxed)) run();
+}
+
 bool capturing(CUstream);
+bool capturing_now();                      // what the current stream of the current device gets
+inline std::atomic<uint64_t> settings{0};  // changes with the switches that decide how libraries compute
+// Before a switch of a library is set: what is deferred computes as it was.
+inline void before_setting() {
+  before_outside();
+  ++settings;
+}
 // Asynchronous, between memory of the host and of the device, whose stream it is.
 void copy_bytes(void* to, const void* from, size_t bytes, int device, CUstream);
 // `later`, a stream of a device, waits for what `first`, a stream of another or the same, holds now.

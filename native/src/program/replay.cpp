@@ -68,33 +68,38 @@ void Replay::look_at(Storages storages) {
   }
 }
 
+void Replay::run_plain(Storages storages, std::span<const Scalar> parameters) {
+  ++counts_.plain;
+  last_was_ = "plain";
+  program_->run(storages, parameters);
+}
+
 void Replay::run(Storages storages, std::span<const Scalar> parameters) {
   if (why_not_.empty()) look_at(storages);
-  if (graph_ && !std::ranges::equal(parameters, parameters_, same)) graph_ = {};
-  if (!why_not_.empty() || !fits(storages) || calls_++ < kCallsBefore) {
-    ++counts_.plain;
-    return program_->run(storages, parameters);
-  }
+  if (graph_ && (settings_ != cuda::settings || !std::ranges::equal(parameters, parameters_, same))) graph_ = {};
+  if (!why_not_.empty() || !fits(storages) || calls_++ < kCallsBefore) return run_plain(storages, parameters);
+  last_was_ = "replayed";
   if (!graph_) {
     if (counts_.captured == kMostCaptures) {
       give_up("its inputs or numbers differed too often");
-      ++counts_.plain;
-      return program_->run(storages, parameters);
+      return run_plain(storages, parameters);
     }
     try {
       capture(storages, parameters);
     } catch (const Error& e) {
       give_up(std::string("the capture failed: ") + e.what());
-      ++counts_.plain;
-      return program_->run(storages, parameters);
+      return run_plain(storages, parameters);
     }
+    last_was_ = "captured";
   }
   replay(storages);
 }
 
+// What an earlier graph gave keeps that graph's memory.
 void Replay::capture(Storages storages, std::span<const Scalar> parameters) {
-  make_stale();
+  given_.clear();
   kept_.clear();
+  settings_ = cuda::settings;
   std::vector<Ref<Storage>> all(storages.begin(), storages.end());
   for (Input& i : inputs_) {
     if (!i.moves) continue;
@@ -111,14 +116,14 @@ void Replay::capture(Storages storages, std::span<const Scalar> parameters) {
 }
 
 void Replay::replay(Storages storages) {
-  make_stale();
   const int device = device_.index < 0 ? 0 : device_.index;
-  for (const Input& i : inputs_) {
+  for (const Input& i : inputs_) {  // one of them may be what the last run gave
     if (!i.moves) continue;
     cuda::copy_bytes(
         i.own->data(), storages[size_t(i.storage)]->data(), i.own->nbytes(), device, cuda::current_stream(device));
     ++counts_.copied;
   }
+  make_stale();
   graph_->launch();
   for (const auto& [slot, memory] : kept_) {
     auto* part = new Part{graph_, memory};
@@ -133,12 +138,18 @@ void Replay::replay(Storages storages) {
   ++counts_.replayed;
 }
 
+void Replay::handed(const Storage* given, Ref<Storage> to) {
+  for (Ref<Storage>& s : given_)
+    if (s.get() == given) s = std::move(to);
+}
+
 // Who still has what the last run gave finds no memory there.
 void Replay::make_stale() {
   for (Ref<Storage>& s : given_)
     if (s->use_count() > 1) {
       s->set_resizable(true);
       s->resize(0);
+      s->overwritten = true;
     }
   given_.clear();
 }

@@ -12,6 +12,11 @@ class Replay : public RefCounted {
   // As Program::run. The results of the run before are void then: their memory is asked for in vain, a RuntimeError.
   void run(Storages, std::span<const Scalar> parameters);
 
+  // Memory that the run gave is in another storage now, which the next run makes void in its place.
+  void handed(const Storage* given, Ref<Storage> to);
+  // How the last call ran: "replayed", "captured", "plain", or why not as a graph.
+  const std::string& last_was() const { return why_not_.empty() ? last_was_ : why_not_; }
+
   struct Counts {
     uint64_t plain = 0, captured = 0, replayed = 0, copied = 0;  // calls; of `copied`, inputs
   };
@@ -32,6 +37,7 @@ class Replay : public RefCounted {
   void capture(Storages, std::span<const Scalar> parameters);
   void replay(Storages);
   void make_stale();
+  void run_plain(Storages, std::span<const Scalar> parameters);
   void give_up(std::string why);
 
   Ref<Program> program_;
@@ -45,6 +51,8 @@ class Replay : public RefCounted {
   Counts counts_;
   std::string why_not_;
   int calls_ = 0;
+  uint64_t settings_ = 0;  // of libraries, as they were at the capture
+  std::string last_was_;
 };
 
 }  // namespace shim::program

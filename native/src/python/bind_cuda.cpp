@@ -5,7 +5,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/nvrtc.h"
 #include "cuda/reduce.h"
-#include "python/module_function.h"
+#include "python/cuda_function.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
 
@@ -251,19 +251,19 @@ void check_current_device() {
 }
 
 PyMethodDef cuda_functions[] = {function<&device_count>("cuda_device_count"), function<&why_not>("cuda_why_not"),
-    function<&device_in_use>("cuda_current_device"), function<&use_device>("cuda_set_device"),
+    function<&device_in_use>("cuda_current_device"), ordered<&use_device>("cuda_set_device"),
     function<&driver_version>("cuda_driver_version"), function<&device_attribute>("cuda_device_attribute"),
     function<&device_info>("cuda_device_info"), function<&can_access_peer>("cuda_can_access_peer"),
-    function<&current_stream>("cuda_current_stream"), function<&set_current_stream>("cuda_set_current_stream"),
-    function<&make_stream>("cuda_stream_create"), function<&stream_priorities>("cuda_stream_priorities"),
-    function<&wait_for_stream>("cuda_stream_synchronize"), function<&query_stream>("cuda_stream_query"),
-    function<&wait_event>("cuda_stream_wait_event"), function<&capturing>("cuda_stream_is_capturing"),
-    function<&synchronize>("cuda_synchronize"), function<&make_event>("cuda_event_create"),
-    function<&record_event>("cuda_event_record"), function<&query_event>("cuda_event_query"),
-    function<&synchronize_event>("cuda_event_synchronize"), function<&elapsed_time>("cuda_event_elapsed"),
-    function<&destroy_event>("cuda_event_destroy"), function<&begin_graph>("cuda_graph_begin"),
-    function<&end_graph>("cuda_graph_end"), function<&launch_graph>("cuda_graph_launch"),
-    function<&destroy_graph>("cuda_graph_destroy"),
+    ordered<&current_stream>("cuda_current_stream"), ordered<&set_current_stream>("cuda_set_current_stream"),
+    ordered<&make_stream>("cuda_stream_create"), function<&stream_priorities>("cuda_stream_priorities"),
+    ordered<&wait_for_stream>("cuda_stream_synchronize"), ordered<&query_stream>("cuda_stream_query"),
+    ordered<&wait_event>("cuda_stream_wait_event"), function<&capturing>("cuda_stream_is_capturing"),
+    function<&capturing_now>("cuda_capturing"), ordered<&synchronize>("cuda_synchronize"),
+    ordered<&make_event>("cuda_event_create"), ordered<&record_event>("cuda_event_record"),
+    ordered<&query_event>("cuda_event_query"), ordered<&synchronize_event>("cuda_event_synchronize"),
+    ordered<&elapsed_time>("cuda_event_elapsed"), function<&destroy_event>("cuda_event_destroy"),
+    ordered<&begin_graph>("cuda_graph_begin"), ordered<&end_graph>("cuda_graph_end"),
+    ordered<&launch_graph>("cuda_graph_launch"), function<&destroy_graph>("cuda_graph_destroy"),
     function<&compile_pointwise>(
         "cuda_compile_pointwise", "Compiles a pointwise kernel without loading it; the compiler's log."),
     function<&compile_a_reduction>(

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "cuda/cudnn.h"
+#include "cuda/driver.h"
 #include "python/module_function.h"
 #include "python/native_ops.h"
 
@@ -19,6 +20,8 @@ PyObject* cudnn_setting(std::string_view which, std::optional<PyObject*> value) 
   CHECK(Kind::Value, one, "no setting ", std::string(which));
   const int truth = value ? PyObject_IsTrue(*value) : *one;
   if (truth < 0) return nullptr;
+  if (value && bool(truth) != *one && !guarded([]() -> PyObject* { return cuda::before_setting(), Py_None; }))
+    return nullptr;
   *one = truth != 0;
   return PyBool_FromLong(*one);
 }

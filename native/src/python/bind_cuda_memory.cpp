@@ -1,6 +1,6 @@
 // `shim_torch._impl.native._core.cuda_*` of device memory: figures, the cache of blocks, and the functions CuPy allocates with.
 #include "cuda/block_cache.h"
-#include "python/module_function.h"
+#include "python/cuda_function.h"
 
 namespace shim {
 namespace {
@@ -87,12 +87,11 @@ bool record_stream_of(const Tensor& t, CUstream stream, int device) {  // false:
   return record_stream(*t->storage(), t->data(), stream, device);
 }
 
-PyMethodDef cuda_memory_functions[] = {function<&stats>("cuda_memory_stats"),
-    function<&statistics>("cuda_memory_statistics"), function<&snapshot>("cuda_memory_snapshot"),
-    function<&mem_info>("cuda_mem_info"), function<&empty_cache>("cuda_empty_cache"),
-    function<&reset>("cuda_reset_stats"), function<&limit>("cuda_memory_limit"),
-    function<&allocation_functions>("cuda_allocation_functions"), function<&record_stream_of>("cuda_record_stream"),
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef cuda_memory_functions[] = {ordered<&stats>("cuda_memory_stats"),
+    ordered<&statistics>("cuda_memory_statistics"), ordered<&snapshot>("cuda_memory_snapshot"),
+    ordered<&mem_info>("cuda_mem_info"), ordered<&empty_cache>("cuda_empty_cache"), ordered<&reset>("cuda_reset_stats"),
+    ordered<&limit>("cuda_memory_limit"), function<&allocation_functions>("cuda_allocation_functions"),
+    ordered<&record_stream_of>("cuda_record_stream"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include "core/sparse.h"
 #include "cuda/cublaslt.h"
+#include "cuda/driver.h"
 #include "cuda/kernel_files.h"
 #include "cuda/nvrtc.h"
 #include "gemm/plan.h"
@@ -37,6 +38,7 @@ bool set_flag(std::string_view name, std::optional<PyObject*> value) {  // gives
   if (value) {
     const int truth = PyObject_IsTrue(*value);
     if (truth < 0) throw PythonError();
+    if (bool(truth) != old) cuda::before_setting();
     f->get() = truth != 0;
   }
   return old;

@@ -1,4 +1,5 @@
 // Calls of compiled functions, as functions of shim_torch._impl.native._core (shim_torch/_impl/compile).
+#include "cuda/driver.h"
 #include "python/module_parameters.h"
 #include "python/owned_ref.h"
 #include "python/tensors_in.h"
@@ -14,16 +15,21 @@ namespace {
 
 PyObject* unsupported = nullptr;  // (reason, file, line) raises torch._dynamo.exc.Unsupported
 
-struct Trees {  // what a function does may depend on the default dtype
+struct Trees {  // what a function does may depend on the default dtype, and on the GPU that is current
   size_t most_ways;
-  bool together;
-  std::vector<std::pair<DType, std::unique_ptr<Tree>>> by_dtype;
+  bool together, graphs;
+  Ref<HeldObject> backend;
+  using Modes = std::pair<DType, int>;
+  std::vector<std::pair<Modes, std::unique_ptr<Tree>>> by_modes;
   Tree& now() {
-    for (auto& [t, tree] : by_dtype)
-      if (t == default_dtype()) return *tree;
-    Tree& made = *by_dtype.emplace_back(default_dtype(), std::make_unique<Tree>()).second;
+    const Modes modes{default_dtype(), Session::device_of_factories()};
+    for (auto& [m, tree] : by_modes)
+      if (m == modes) return *tree;
+    Tree& made = *by_modes.emplace_back(modes, std::make_unique<Tree>()).second;
     made.most_ways = most_ways;
     made.together = together;
+    made.graphs = graphs;
+    made.backend = backend;
     return made;
   }
 };
@@ -47,6 +53,15 @@ void run_deferred(const Storage& s) {
       "the tensor has no values: the compiled operator that was to give them, or one before it, raised an error");
 }
 
+void run_before_outside() {
+  GilAcquire gil;
+  Session* s = current();
+  if (!s || inside_traced || !s->on_this_thread() || !s->any_deferred()) return;
+  s->unwatch();
+  s->flush();
+  s->rewatch();
+}
+
 void raise_unsupported(const Break& b) {
   owned(PyObject_CallFunction(unsupported, "ssi", b.reason.c_str(), b.file.c_str(), b.line));
   throw PythonError();
@@ -57,8 +72,10 @@ struct Running {  // one session at a time
   Running(Tree& tree, bool watch) : session(tree, watch) {
     set_current(&session);
     set_tracing(true);
+    cuda::run_waiting = run_before_outside;
   }
   ~Running() {
+    cuda::run_waiting = nullptr;
     set_tracing(false);
     set_current(nullptr);
   }
@@ -75,9 +92,15 @@ PyObject* described(const Session& s) {
     OwnedRef count = owned(PyLong_FromSize_t(times));
     if (PyDict_SetItem(reasons, key, count) < 0) throw PythonError();
   }
-  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
+  OwnedRef graphs = owned(PyDict_New());
+  for (const auto& [how, times] : s.graphs) {
+    OwnedRef count = owned(PyLong_FromSize_t(times));
+    if (PyDict_SetItemString(graphs, how.c_str(), count) < 0) throw PythonError();
+  }
+  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
       Py_ssize_t(s.learned), "at_once", Py_ssize_t(s.at_once), "runs", Py_ssize_t(s.flushes), "programs",
-      Py_ssize_t(s.programs), "breaks", breaks.o, "reasons", reasons.o, "left", int(!s.following()));
+      Py_ssize_t(s.programs), "breaks", breaks.o, "graphs", graphs.o, "reasons", reasons.o, "left",
+      int(!s.following()));
 }
 
 // The pending exception, which is set again at the end.
@@ -128,8 +151,10 @@ PyObject* trace_call(
   return result.give();
 }
 
-PyObject* trace_trees(int64_t most_ways, bool together) {
-  return PyCapsule_New(new Trees{size_t(most_ways), together, {}}, module_call::capsule_name<Trees>,
+PyObject* trace_trees(int64_t most_ways, bool together, bool graphs, std::optional<PyObject*> backend) {
+  Ref<HeldObject> called = backend ? make<HeldObject>(*backend) : Ref<HeldObject>();
+  return PyCapsule_New(new Trees{size_t(most_ways), together, graphs, std::move(called), {}},
+      module_call::capsule_name<Trees>,
       [](PyObject* o) { delete static_cast<Trees*>(PyCapsule_GetPointer(o, module_call::capsule_name<Trees>)); });
 }
 
@@ -164,8 +189,10 @@ PyObject* described(const TensorSpec& t, const char* what) {
       device.o, int(t.fresh));
 }
 
+}  // namespace
+
 // (operator, arguments, results, file, line): tensors as ("tensor", slot, sizes, strides, offset, dtype, device, fresh)
-PyObject* described(const TreeNode& node) {
+PyObject* described_node(const TreeNode& node) {
   OwnedRef arguments = owned(PyList_New(0)), results = owned(PyList_New(0));
   for (const ArgumentSpec& a : node.arguments) {
     OwnedRef one;
@@ -193,10 +220,12 @@ PyObject* described(const TreeNode& node) {
   return Py_BuildValue("(sOOsi)", node.op->full_name().c_str(), arguments.o, results.o, node.file.c_str(), node.line);
 }
 
+namespace {
+
 // The ways through the function, each a list of its operators.
 PyObject* trace_steps(Trees& trees) {
   OwnedRef ways = owned(PyList_New(0));
-  for (auto& [dtype, tree] : trees.by_dtype) {
+  for (auto& [modes, tree] : trees.by_modes) {
     std::vector<const TreeNode*> open{&tree->root};
     while (!open.empty()) {
       const TreeNode* at = open.back();
@@ -205,7 +234,7 @@ PyObject* trace_steps(Trees& trees) {
       if (!at->next.empty() || at == &tree->root) continue;
       OwnedRef way = owned(PyList_New(0));
       for (const TreeNode* node = at; node->op; node = node->before) {
-        OwnedRef one = owned(described(*node));
+        OwnedRef one = owned(described_node(*node));
         if (PyList_Append(way, one) < 0) throw PythonError();
       }
       if (PyList_Reverse(way) < 0 || PyList_Append(ways, way) < 0) throw PythonError();
@@ -216,9 +245,8 @@ PyObject* trace_steps(Trees& trees) {
 
 std::vector<std::string> trace_sources(Trees& trees) {
   std::vector<std::string> all;
-  for (auto& [dtype, tree] : trees.by_dtype)
-    for (auto& [stretch, program] : tree->programs)
-      if (program) all.push_back(program->source());
+  for (auto& [modes, tree] : trees.by_modes)
+    for (auto& [stretch, together] : tree->programs) all.push_back(together.program->source());
   return all;
 }
 
@@ -228,8 +256,10 @@ void set_trace_hooks(PyObject* reason_against, PyObject* divides_integers, PyObj
   Py_XSETREF(unsupported, Py_NewRef(raises_unsupported));
 }
 
+void set_trace_lowering(PyObject* lower) { Py_XSETREF(lowering, Py_NewRef(lower)); }
+
 PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
-                                     "(most_ways, together): what is known of a compiled function, nothing yet: of so "
+                                     "(most_ways, together, graphs, backend or None): what is known of a compiled function, nothing yet: of so "
                                      "many ways through it at most."),
     function<&trace_call>("trace_call",
         "(trees, function, args, kwargs, watch, forbid, seen): calls a function while its operators are traced."),
@@ -241,6 +271,7 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
     function<&trace_resume>("trace_resume", "(what trace_pause() gave): ends a pause."),
     function<&trace_steps>("trace_steps", "(trees): the operators of a compiled function, a list a way through it."),
     function<&trace_sources>("trace_sources", "(trees): the programs of a compiled function, as text."),
+    function<&set_trace_lowering>("set_trace_lowering", "(what makes graphs for backends): compile/backends.py's."),
     function<&set_trace_hooks>("set_trace_hooks"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What is deferred, as a Program (program/program.h): made once for a stretch of the tree and what of it is still wanted.
 #include <algorithm>
 
+#include "cuda/driver.h"
 #include "python/trace.h"
 #include "python/trace_modes.h"
 #include "python/trace_rules.h"
@@ -87,6 +88,7 @@ Ref<program::Program> program_of(Path path, Numbering& numbers, const Slots& sto
 }  // namespace
 
 bool run_as_program(Session& session, Path path, Slots& storages) {
+  if (session.tree().backend) return run_by_backend(session, path, storages);
   Numbering numbers = numbers_of(path, storages);
   Stretch stretch{path.front().node, path.back().node, {}};
   for (uint32_t slot : numbers.slots) stretch.outlive.push_back(storages[slot]->hidden() && outlives(storages[slot]));
@@ -97,7 +99,9 @@ bool run_as_program(Session& session, Path path, Slots& storages) {
       session.reasons[{"torch.compile", "too many programs of one function"}]++;
       return false;
     }
-    found = programs.emplace(stretch, program_of(path, numbers, storages)).first;
+    Tree::Together made{program_of(path, numbers, storages), {}};
+    if (session.tree().graphs) made.replay = make<program::Replay>(made.program);
+    found = programs.emplace(stretch, std::move(made)).first;
   }
   std::vector<Ref<Storage>> given;
   std::vector<std::pair<Ref<Storage>, uint32_t>> versions;  // writes were counted when the operators were called
@@ -109,14 +113,21 @@ bool run_as_program(Session& session, Path path, Slots& storages) {
   std::vector<Scalar> parameters;
   for (const Session::Deferred& d : path) parameters.insert(parameters.end(), d.parameters.begin(), d.parameters.end());
   WithoutModes without;
-  found->second->run(given, parameters);
+  const auto& [program, replay] = found->second;
+  const bool graph = replay && !cuda::capturing_now();
+  if (graph)
+    replay->run(given, parameters);
+  else
+    program->run(given, parameters);
   ++session.programs;
+  if (replay) ++session.graphs[graph ? replay->last_was() : "within a capture"];
   for (size_t i = 0; i < given.size(); ++i) {
     Storage& s = *versions[i].first;
     if (s.hidden() && stretch.outlive[i]) {
       CHECK(Kind::Runtime, given[i] && given[i]->nbytes() >= s.nbytes(), "a compiled program gave too little memory");
       given[i]->set_own();
       s.fill_pending(*given[i]);
+      if (graph) replay->handed(given[i].get(), versions[i].first);
     }
     s.version() = versions[i].second;
   }

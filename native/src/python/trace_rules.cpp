@@ -17,7 +17,7 @@ namespace {
 struct Rule {
   std::string against;
   std::string shape;
-  bool defers = false, divides = false;
+  bool defers = false, divides = false, library = false;
 };
 
 // Asked once an operator.
@@ -27,7 +27,7 @@ Rule& rule_of(Operator& op) {
   if (!fresh) return at->second;
   Rule& rule = at->second;
   PyObject* record = python_of(op).record;
-  if (op.out || !record || !op.recorded) return rule.against = "an operator of a library", rule;
+  if (op.out || !record || !op.recorded) return rule.library = true, rule.against = "an operator of a library", rule;
   OwnedRef answer = owned(PyObject_CallFunctionObjArgs(deferral_rule, record, nullptr));
   if (answer.o == Py_None)
     rule.defers = true;
@@ -73,6 +73,8 @@ const char* reason_against(Operator& op) {
   const Rule& r = rule_of(op);
   return r.defers ? nullptr : r.against.c_str();
 }
+
+bool of_library(Operator& op) { return rule_of(op).library; }
 
 bool divides(Operator& op) { return rule_of(op).divides; }
 

@@ -8,13 +8,18 @@
 namespace shim {
 
 const char* reason_against(Operator&);  // why its calls are never deferred; null: they may be
-bool divides(Operator&);                // integers may be divided by zero, which is an error
+bool of_library(Operator&);
+bool divides(Operator&);  // integers may be divided by zero, which is an error
 const char* changes_shape(
     Operator&);                    // what to say of an operator whose results' shapes depend on values; null of others
 void note_line(trace::TreeNode&);  // the user's line that runs
 trace::Break who_asks(const char* reason);
 extern PyObject *deferral_rule,
     *division_rule;  // of a record: None or why its calls run at once; whether integers may divide by zero
+PyObject* described_node(const trace::TreeNode&);  // bind_trace.cpp
+extern PyObject* lowering;  // (backend, nodes, given, wanted, tensors) -> a function
+std::vector<Tensor> tensors_of(PyObject* result);
+bool run_by_backend(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
 bool run_as_program(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
 std::vector<Tensor> execute_node(
     const trace::TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);

@@ -153,6 +153,7 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
     return run(op, args, n);
   }
   if (const char* shape = changes_shape(op)) s->asked(nullptr, shape);
+  if (s->any_deferred_on_cuda() && of_library(op)) s->flush();  // it may look at streams
   run_before(*s, args, n);
   PyObject* r;
   {

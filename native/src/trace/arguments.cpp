@@ -121,7 +121,6 @@ bool may_vary(const Operator& op, const Argument& a, const Value& v, bool floati
 const char* against_tensor(const Value& v) {
   if (v.width != Value::plain) return "tensors of other classes";
   const TensorImpl& t = *v.t;
-  if (t.device().is_cuda()) return "tensors on CUDA";  // a change of stream would not run what is deferred
   if (t.device().is_meta()) return "tensors without memory";
   if (!t.storage()->has_memory() && t.numel()) return "tensors without memory";
   return t.storage()->may_hide() ? nullptr : "memory that is shared with others";
@@ -140,6 +139,7 @@ struct Builder {
     const TensorImpl& t = *v.t;
     if (t.dim() && device && *device != t.device()) return why = "several devices", false;
     if (t.dim()) device = t.device();
+    if (t.device().is_cuda()) node.device = t.device().index;
     TensorSpec spec = TensorSpec::of(t);
     names.give(spec, t);
     node.inputs.push_back(std::move(spec));
@@ -163,7 +163,7 @@ struct Builder {
       if (!add(v)) return false;
     } else if (holds_tensors(v)) {
       if (!list(spec, v)) return false;
-    } else if (may_vary(*node.op, a, v, floating)) {
+    } else if (!session.tree().backend && may_vary(*node.op, a, v, floating)) {
       spec.kind = ArgumentSpec::parameter;
       spec.number = v.tag == Value::real ? Scalar::Float : Scalar::Int;
     } else if (can_be_constant(v)) {
@@ -184,7 +184,7 @@ struct Builder {
       if (session.knows(s) && s.trace_slot < of_inputs)
         return why = "results that share memory with an argument", false;
       if (!s.may_hide() || t->requires_grad()) return why = "results in memory that is shared with others", false;
-      if (t->device().is_cuda()) return why = "tensors on CUDA", false;
+      if (t->device().is_cuda()) node.device = t->device().index;
       if (device && t->device() != *device) return why = "several devices", false;
       TensorSpec spec = TensorSpec::of(*t);
       names.give(spec, *t);

@@ -6,10 +6,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/held_object.h"
 #include "core/tensor.h"
 #include "ops/kernels.h"
 #include "ops/operator.h"
 #include "program/program.h"
+#include "program/replay.h"
 
 namespace shim::trace {
 
@@ -49,6 +51,7 @@ struct TreeNode {
   uint32_t slots = 0;         // how many are met with this one
   Results form = Results::one;
   bool wants_gradient = false;
+  int device = -1;  // of CUDA, that it runs on
   std::vector<ArgumentSpec> arguments;
   std::vector<TensorSpec> inputs, results;
   std::string file;
@@ -65,9 +68,16 @@ struct Stretch {
 
 // Of a compiled function.
 struct Tree {
-  bool together = true;                               // what is deferred runs as a Program; else operator by operator
-  std::map<Stretch, Ref<program::Program>> programs;  // null: it runs operator by operator
+  bool together = true;  // what is deferred runs as a Program; else operator by operator
+  bool graphs = false;   // a Program on CUDA runs as a graph, once it was called a few times
+  struct Together {
+    Ref<program::Program> program;
+    Ref<program::Replay> replay;  // null: it runs without a graph
+  };
+  std::map<Stretch, Together> programs;
   static constexpr size_t kMostPrograms = 64;
+  Ref<HeldObject> backend;                     // a function that is given what is deferred as a graph; null: Programs
+  std::map<Stretch, Ref<HeldObject>> lowered;  // what it made of that
   TreeNode root;
   size_t nodes = 0, ways = 0;                  // ways: how many ends there are
   std::unordered_set<const Operator*> leaves;  // operators made of others that a kernel took as one

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "autograd/streams.h"
+#include "cuda/driver.h"
 #include "ops/kernels.h"
 
 namespace shim::trace {
@@ -25,6 +27,8 @@ void (*Session::on_break)(const Break&) = nullptr;
 Session::Session(Tree& tree, bool watch) : watching(watch), tree_(tree), at_(&tree.root), number_(++last_number) {
   if (!last_number) number_ = ++last_number;
 }
+
+int Session::device_of_factories() { return cuda::several_devices ? cuda::current_device() : 0; }
 
 Session::~Session() {
   unwatch();
@@ -74,7 +78,15 @@ void Session::rewatch() {
     if (!h.now && !h.storage->hidden() && h.storage->may_hide()) h.memory = h.storage->hide(), h.now = true;
 }
 
+void Session::go_to(int device) {
+  void* const stream = cuda::current_stream(device);
+  if (device_ >= 0 && (device_ != device || stream_ != stream)) flush();
+  device_ = device;
+  stream_ = stream;
+}
+
 std::vector<Tensor> Session::defer(TreeNode& node, std::span<const Tensor> inputs, std::vector<Scalar> parameters) {
+  if (node.device >= 0) go_to(node.device);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (node.inputs[i].fresh) name(*inputs[i]->storage(), node.inputs[i].slot);
     hold(inputs[i]->storage(), node.inputs[i].slot);
@@ -153,6 +165,26 @@ void Session::flush() {
   } done{flushing_};
   ++flushes;
   show_all();
+  const int device = std::exchange(device_, -1);
+  if (device < 0) return run_path();
+  // CuPy's streams are chosen without us: whoever asks for the memory on another one comes after what is deferred.
+  auto* const now = cuda::current_stream(device);
+  auto* const then = static_cast<cuda::CUstream>(stream_);
+  if (now == then) return run_path();
+  struct Chosen {
+    int device;
+    void* before;
+    ~Chosen() { stream_ops().set_current(device, before); }
+  };
+  {
+    stream_ops().set_current(device, then);
+    const Chosen chosen{device, now};
+    run_path();
+  }
+  cuda::order_streams(then, device, now, device);
+}
+
+void Session::run_path() {
   std::vector<Deferred> path = std::exchange(path_, {});
   std::vector<Ref<Storage>> storages = std::exchange(storages_, {});
   if (tree_.together && run_together && run_together(*this, path, storages)) return;

@@ -28,7 +28,8 @@ class Session {
   void leave_tree() { following_ = false; }
   TreeNode* add(std::unique_ptr<TreeNode>);  // behind the node that it is at
   bool on_this_thread() const { return thread_ == std::this_thread::get_id(); }
-  bool same_modes() const { return default_dtype_ == default_dtype(); }
+  bool same_modes() const { return default_dtype_ == default_dtype() && current_device_ == device_of_factories(); }
+  static int device_of_factories();  // of CUDA, that a device without a number is
 
   // Memory.
   bool knows(const Storage& s) const { return s.trace_session == number_; }
@@ -41,6 +42,7 @@ class Session {
   // The same where the operator ran.
   void went(TreeNode&, std::span<const Tensor> results);
   bool any_deferred() const { return !path_.empty(); }
+  bool any_deferred_on_cuda() const { return device_ >= 0; }
   // Runs what is deferred.
   void flush();
   // Somebody asks for hidden memory. `reason`: what is known of who.
@@ -53,6 +55,7 @@ class Session {
   std::vector<Break> breaks;
   bool watching = false;
   size_t deferred = 0, learned = 0, at_once = 0, flushes = 0, programs = 0;
+  std::map<std::string, size_t> graphs;                           // how programs ran that may be CUDA graphs
   std::map<std::pair<std::string, std::string>, size_t> reasons;  // operator, why it ran at once
 
   // Set by src/python: runs one operator with these tensors and numbers, and says who asks.
@@ -75,6 +78,8 @@ class Session {
     bool now;
   };
   void show_all();
+  void go_to(int device);  // of CUDA: what is deferred runs where it would have run when it was called
+  void run_path();
   void hold(const Ref<Storage>&, uint32_t slot);
   void run(const Deferred&, std::vector<Ref<Storage>>& storages);
   void store(const TensorSpec&, const Tensor& made, std::vector<Ref<Storage>>& storages);
@@ -84,6 +89,9 @@ class Session {
   bool following_ = true, flushing_ = false;
   std::thread::id thread_ = std::this_thread::get_id();
   DType default_dtype_ = default_dtype();
+  int current_device_ = device_of_factories();
+  int device_ = -1;         // of CUDA, of what is deferred
+  void* stream_ = nullptr;  // that was current then
   std::vector<Deferred> path_;
   std::vector<Ref<Storage>> storages_;    // by slot, while something deferred uses them
   std::vector<Hidden> hidden_, watched_;  // watched_: also what is shown at the moment

@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch._impl.compile import backends as backends
 from shim_torch._impl.compile import deferral as deferral
-from shim_torch._impl.compile.settings import Settings
+from shim_torch._impl.compile.settings import GRAPHS, Settings
 from shim_torch._impl.native import _core
 
 # What torch_proxy_status()["compile"] says: calls, operators deferred, learned and run at once, runs of what was deferred.
 counts: Counter[str] = Counter()
 reasons: Counter[tuple[str, str]] = Counter()  # (operator or function, why it ran at once): how often
 breaks: Counter[tuple[str, str]] = Counter()  # (reason, "file:line"): how often
+graphs: Counter[str] = Counter()  # how programs ran that may be CUDA graphs: "captured", "replayed", "plain", or why without one
 
 _generation = 0  # torch.compiler.reset() counts
 
@@ -30,7 +32,9 @@ class Compiled:
 
     def _forget(self) -> None:
         together = self.settings.backend not in ("eager", "aot_eager")
-        self.trees = _core.trace_trees(self.settings.recompile_limit or 8, together)
+        backend = self.settings.backend if callable(self.settings.backend) else None
+        graphs = together and self.settings.graphs
+        self.trees = _core.trace_trees(self.settings.recompile_limit or 8, together, graphs, backend)
         self.generation = _generation
 
     @property
@@ -62,6 +66,7 @@ class Compiled:
         for name in ("deferred", "learned", "at_once", "runs", "programs"):
             counts[name] += info[name]
         reasons.update(info["reasons"])
+        graphs.update(info["graphs"])
         breaks.update([(reason, f"{file}:{line}") for reason, file, line, _ in info["breaks"]])
         if self.seen is not None:
             self.seen.append(info)
@@ -78,9 +83,11 @@ def why_not() -> str | None:
 
 def note_settings(settings: Settings) -> None:
     """Counts what of the settings makes no difference."""
-    if settings.mode not in (None, "default"):
+    if settings.mode in ("lite", "max-autotune-no-cudagraphs"):
         reasons["torch.compile", f"mode={settings.mode!r} runs as the default"] += 1
     for name, _ in settings.options:
+        if name.replace("-", "_") in GRAPHS:
+            continue
         reasons["torch.compile", f"the option {name} makes no difference"] += 1
     if settings.dynamic:
         reasons["torch.compile", "dynamic=True: each shape is a way of its own"] += 1
@@ -131,4 +138,4 @@ def paused(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def status() -> dict[str, Any]:
     """For ``torch_proxy_status()``."""
-    return {**counts, "at_once_because": dict(reasons), "breaks": dict(breaks)}
+    return {**counts, "graphs": dict(graphs), "at_once_because": dict(reasons), "breaks": dict(breaks)}

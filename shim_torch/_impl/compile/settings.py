@@ -9,6 +9,7 @@ from typing import Any
 from shim_torch._impl.compile.errors import BackendCompilerFailed, InvalidBackend
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+GRAPHS = ("triton.cudagraphs",)  # the options that turn on CUDA graphs
 BACKENDS = ("aot_eager", "eager", "inductor")  # by name; any callable is one too
 
 
@@ -22,6 +23,12 @@ class Settings:
     fullgraph: bool
     dynamic: bool | None
     recompile_limit: int | None
+
+    @property
+    def graphs(self) -> bool:
+        """Whether programs on CUDA run as graphs."""
+        options = {name.replace("-", "_"): value for name, value in self.options}
+        return bool(options.get(GRAPHS[0], self.mode in ("reduce-overhead", "max-autotune")))
 
 
 default_backend: Any = "inductor"  # what torch.compiler.set_default_backend() was given
@@ -65,11 +72,6 @@ def checked(
             raise InvalidBackend(backend)
     elif not callable(backend):
         raise BackendCompilerFailed(backend, TypeError(f"'{type(backend).__name__}' object is not callable"))
-    else:
-        raise NotImplementedError(
-            f"torch.compile(backend={getattr(backend, '__name__', backend)}): functions as backends are not supported by "
-            "shim-torch: use backend='inductor', 'eager' or 'aot_eager'"
-        )
     if backend == "inductor":
         if mode is not None and mode not in MODES:
             raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")

@@ -14,9 +14,7 @@ from shim_torch._impl.surface import naming
 
 def is_current_stream_capturing() -> bool:
     """Whether the current stream is being captured."""
-    if not _core.cuda_device_count():
-        return False
-    return _core.cuda_stream_is_capturing(streams.raw_stream(_core.cuda_current_device()))
+    return _core.cuda_capturing()
 
 
 _pools: dict[tuple[int, int], list[int]] = {}  # token -> (native pool, number of graphs that use it)

@@ -29,9 +29,11 @@ def main() -> int:
     table = "".join(
         f'if (std::strcmp(name, "{n}") == 0) return run(&{n}, gx, gy, bx, by, args);\n' for n in sorted(names)
     )
+    copies = "".join(f'if (std::strcmp(name, "{n}") == 0) return keep(&{n}, args);\n' for n in sorted(names))
     launch = 'extern "C" void simulated_launch(const char* name, unsigned gx, unsigned gy, unsigned bx, unsigned by, void** args)'
     with unit.open("a") as f:
         f.write(f"{launch} {{\n{table}}}\n")
+        f.write(f'extern "C" void** simulated_keep(const char* name, void** args) {{\n{copies}return nullptr;\n}}\n')
     done = subprocess.run(
         [*flags, "-shared", "-fPIC", str(unit), "-o", own], capture_output=True, text=True, check=False
     )

@@ -96,6 +96,18 @@ int cuLaunchKernelEx(const Config* c, Function* f, void** args, void** extra) {
   }
   for (auto& v : n->values) n->pointers.push_back(v.data());
   graph->nodes.push_back(n);
+  if (f->keep) {
+    void** kept = f->keep(f->name.c_str(), args);
+    graph->work.push_back([f, grid = n->config, kept] {
+      f->launch(f->name.c_str(), grid.grid[0], grid.grid[1], grid.block[0], grid.block[1], kept);
+    });
+    return 0;
+  }
+  graph->work.push_back([f, grid = n->config, values = n->values]() mutable {
+    std::vector<void*> pointers;
+    for (auto& v : values) pointers.push_back(v.data());
+    f->launch(f->name.c_str(), grid.grid[0], grid.grid[1], grid.block[0], grid.block[1], pointers.data());
+  });
   return 0;
 }
 void* simulated_function(void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, void**), const char* name,
@@ -111,6 +123,7 @@ int cuMemsetD8Async(unsigned long long p, unsigned char v, size_t n, void* strea
   if (!in_reach(p)) return kInvalidValue;
   if (Graph* graph = recorded(stream)) {
     graph->nodes.push_back(new Node{.type = 2, .set = {p, 0, v, 1, n, 1}});
+    graph->work.push_back([=] { std::memset(reinterpret_cast<void*>(p), v, n > 64 * kLittle ? kLittle : n); });
     return 0;
   }
   std::memset(reinterpret_cast<void*>(p), v, n > 64 * kLittle ? kLittle : n);
@@ -169,13 +182,20 @@ int cuModuleLoadData(void** module, const void* image) {
 int cuModuleGetFunction(void** f, Module* module, const char* name) {
   void* launch = dlsym(module->library, "simulated_launch");
   if (!launch || !dlsym(module->library, name)) return 500;
-  *f = new Function{reinterpret_cast<decltype(Function::launch)>(launch), name, {}, module->context};
+  *f = new Function{reinterpret_cast<decltype(Function::launch)>(launch), name, {}, module->context,
+      reinterpret_cast<decltype(Function::keep)>(dlsym(module->library, "simulated_keep"))};
   return 0;
 }
 int cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned, unsigned bx, unsigned by, unsigned, unsigned,
     void* stream, void** args, void**) {
   auto* function = static_cast<Function*>(f);
   if (int refused = refuse(function, stream)) return refused;
+  Graph* graph = recorded(stream);
+  if (graph && function->keep) {
+    void** kept = function->keep(function->name.c_str(), args);
+    graph->work.push_back([=] { function->launch(function->name.c_str(), gx, gy, bx, by, kept); });
+    return 0;
+  }
   ++launches;
   function->launch(function->name.c_str(), gx, gy, bx, by, args);
   return 0;

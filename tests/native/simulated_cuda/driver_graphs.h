@@ -1,6 +1,7 @@
 // Stream capture and graphs of the simulated driver, and what is asked of their nodes.
 #pragma once
 #include <cstdlib>
+#include <functional>
 #include <cstring>
 #include <map>
 #include <string>
@@ -18,8 +19,9 @@ struct Parameter {
 struct Function {
   void (*launch)(const char*, unsigned, unsigned, unsigned, unsigned, void**);
   std::string name;
-  std::vector<Parameter> parameters;  // none: cuFuncGetParamInfo refuses
-  Context* context = nullptr;         // null: of any, as a library's kernels
+  std::vector<Parameter> parameters;              // none: cuFuncGetParamInfo refuses
+  Context* context = nullptr;                     // null: of any, as a library's kernels
+  void** (*keep)(const char*, void**) = nullptr;  // copies of arguments, for ever
 };
 struct Node {
   int type = 0;  // 0 a kernel, 2 a memory set
@@ -40,6 +42,7 @@ struct Node {
 };
 struct Graph {
   std::vector<Node*> nodes;
+  std::vector<std::function<void()>> work;  // what a launch does, in order
 };
 struct KernelNode {
   void* function;
@@ -115,17 +118,20 @@ int cuFuncGetParamInfo(Function* f, size_t i, size_t* offset, size_t* size) {
   return 0;
 }
 int cuKernelGetParamInfo(void*, size_t, size_t*, size_t*) { return 1; }
-int cuGraphInstantiateWithFlags(void** e, void*, unsigned long long) {
+using Exec = std::vector<std::function<void()>>;
+int cuGraphInstantiateWithFlags(void** e, void* graph, unsigned long long) {
   if (!current) return kInvalidContext;
-  *e = std::malloc(1);
+  *e = new Exec(static_cast<Graph*>(graph)->work);
   return 0;
 }
-int cuGraphLaunch(void*, void* stream) {
+int cuGraphLaunch(void* e, void* stream) {
   note("graph", stream);
-  return failure_on(stream);
+  if (int failed = failure_on(stream)) return failed;
+  for (auto& work : *static_cast<Exec*>(e)) work();
+  return 0;
 }
 int cuGraphExecDestroy(void* e) {
-  std::free(e);
+  delete static_cast<Exec*>(e);
   return 0;
 }
 

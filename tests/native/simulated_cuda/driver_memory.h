@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver_contexts.h"
+#include "driver_graphs.h"
 
 extern "C" {
 
@@ -119,6 +120,7 @@ int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t n, void
   if (failure()) return failure();
   if (!in_reach(to) || !in_reach(from)) return kInvalidValue;
   note("copy", stream);
+  if (Graph* graph = recorded(stream)) return graph->work.push_back([=] { copy(to, from, n); }), 0;
   return copy(to, from, n);
 }
 static bool owned_by(unsigned long long p, Context* c) {
@@ -136,14 +138,22 @@ int cuMemsetD16Async(unsigned long long p, unsigned short v, size_t n, void* str
   if (failure()) return failure();
   if (context_of(stream) != current) return kInvalidHandle;
   if (!in_reach(p)) return kInvalidValue;
-  for (size_t i = 0; i < n; ++i) reinterpret_cast<unsigned short*>(p)[i] = v;
+  const auto set = [=] {
+    for (size_t i = 0; i < n; ++i) reinterpret_cast<unsigned short*>(p)[i] = v;
+  };
+  if (Graph* graph = recorded(stream)) return graph->work.push_back(set), 0;
+  set();
   return 0;
 }
 int cuMemsetD32Async(unsigned long long p, unsigned v, size_t n, void* stream) {
   if (failure()) return failure();
   if (context_of(stream) != current) return kInvalidHandle;
   if (!in_reach(p)) return kInvalidValue;
-  for (size_t i = 0; i < n; ++i) reinterpret_cast<unsigned*>(p)[i] = v;
+  const auto set = [=] {
+    for (size_t i = 0; i < n; ++i) reinterpret_cast<unsigned*>(p)[i] = v;
+  };
+  if (Graph* graph = recorded(stream)) return graph->work.push_back(set), 0;
+  set();
   return 0;
 }
 

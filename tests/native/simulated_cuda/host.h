@@ -257,6 +257,14 @@ static void run_block() {
   }
 }
 
+// Copies of a kernel's arguments, for a graph's launches.
+template <class... Given> static void** keep(void (*)(Given...), void** args) {
+  void** kept = new void*[sizeof...(Given) + 1];
+  size_t at = 0;
+  ((kept[at] = new std::decay_t<Given>(*static_cast<std::decay_t<Given>*>(args[at])), ++at), ...);
+  return kept;
+}
+
 template <class... Given>
 static void run(void (*f)(Given...), unsigned gx, unsigned gy, unsigned bx, unsigned by, void** args) {
   gridDim = {gx, gy, 1};

@@ -1,0 +1,21 @@
+#pragma once
+// ordered<&record_event>("cuda_event_record"): a function of the module before which deferred operators run (cuda::before_outside).
+// It is the rule for all that Python asks of CUDA; function<>() is for what no operator changes.
+#include "cuda/driver.h"
+#include "python/module_function.h"
+
+namespace shim {
+
+template <auto F> PyObject* after_deferred(PyObject* module, PyObject* const* args, Py_ssize_t n) {
+  PyObject* good = guarded([]() -> PyObject* {
+    cuda::before_outside();
+    return Py_None;
+  });
+  return good ? kernel_call::module_function<F>(module, args, n) : nullptr;
+}
+
+template <auto F> PyMethodDef ordered(const char* name, const char* doc = nullptr) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&after_deferred<F>)), METH_FASTCALL, doc};
+}
+
+}  // namespace shim

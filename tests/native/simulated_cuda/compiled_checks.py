@@ -1,0 +1,199 @@
+"""Compiled functions on the simulated driver: operators on CUDA are deferred, and run where and when eager has them seen."""
+
+import ctypes
+import types
+
+import pytest
+
+import shim_torch as torch
+import shim_torch_proxy
+from shim_torch._impl.native import _core
+from shim_torch.nn import functional as F
+
+driver = ctypes.CDLL("libcuda.so.1")
+driver.simulated_calls.restype = ctypes.c_char_p
+
+
+def status():
+    return shim_torch_proxy.torch_proxy_status()["compile"]
+
+
+def calls(f):
+    """What the driver was asked for: launches, records, waits, copies, graphs."""
+    driver.simulated_trace(1)
+    f()
+    told = driver.simulated_calls().decode()
+    driver.simulated_trace(0)
+    return [c for c in told.split("; ") if c]
+
+
+def some(*shape):
+    return torch.randn(*shape).cuda()
+
+
+def chain(x, y):
+    z = (x + y).relu() * 2.5
+    return z, (z - y).sigmoid().sum(1)
+
+
+def values():
+    compiled = torch.compile(chain)
+    for i in range(4):
+        x, y = some(5, 8), some(5, 8)
+        before = status().get("deferred", 0)
+        for a, b in zip(compiled(x, y), chain(x, y), strict=True):
+            torch.testing.assert_close(a.cpu(), b.cpu())
+        assert (status()["deferred"] > before) == (i > 0)
+    told = calls(lambda: compiled(x, y))
+    assert len(told) < len(calls(lambda: chain(x, y))), told
+    assert not [why for _, why in status()["at_once_because"] if "CUDA" in why]
+
+
+def training():
+    torch.manual_seed(0)
+    models = [torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.LayerNorm(8), torch.nn.GELU(), torch.nn.Linear(8, 3))]
+    models.append(torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.LayerNorm(8), torch.nn.GELU(), torch.nn.Linear(8, 3)))
+    models[1].load_state_dict(models[0].state_dict())
+    steps = []
+    for model in models:
+        model.cuda()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+
+        def step(x, model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = (model(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        steps.append(step)
+    steps[1] = torch.compile(steps[1])
+    for _ in range(5):
+        x = some(4, 6)
+        a, b = (step(x) for step in steps)
+        torch.testing.assert_close(a.cpu(), b.cpu())
+    for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        torch.testing.assert_close(a.cpu(), b.cpu())
+
+
+# What somebody outside sees, and what it is given: each runs what is deferred.
+OUTSIDE = {
+    "synchronize": lambda y: torch.cuda.synchronize(),
+    "stream.synchronize": lambda y: torch.cuda.current_stream().synchronize(),
+    "query": lambda y: torch.cuda.current_stream().query(),
+    "record": lambda y: torch.cuda.Event().record(),
+    "current_stream": lambda y: torch.cuda.current_stream(),
+    "stream": lambda y: torch.cuda.stream(torch.cuda.Stream()).__enter__() and None,
+    "raw stream": lambda y: torch._C._cuda_getCurrentRawStream(0),
+    "allocated": lambda y: torch.cuda.memory_allocated(),
+    "statistics": lambda y: torch.cuda.memory_stats(),
+    "empty_cache": lambda y: torch.cuda.empty_cache(),
+    "set_device": lambda y: torch.cuda.set_device(0),
+    "data_ptr": lambda y: y.data_ptr(),
+    "interface": lambda y: y.__cuda_array_interface__,
+    "dlpack": lambda y: y.__dlpack__(),
+    "tf32": lambda y: _core.gemm_flag("allow_tf32", not _core.gemm_flag("allow_tf32")),
+    "values": lambda y: y.tolist(),
+}
+
+
+def outside():
+    for name, ask in OUTSIDE.items():
+        where = types.SimpleNamespace(launched=None)
+
+        def f(x, ask=ask, where=where):
+            y = x * 2
+            z = y + 1
+            driver.simulated_trace(1)
+            with torch.cuda.stream(None):
+                ask(y)
+            where.launched = [c for c in driver.simulated_calls().decode().split("; ") if c.startswith("launch")]
+            driver.simulated_trace(0)
+            return z
+
+        compiled = torch.compile(f)
+        stream = torch.cuda.current_stream()
+        for i in range(3):
+            x = some(4)
+            got = compiled(x)
+            torch.cuda.set_stream(stream)
+            assert bool(where.launched) == (i > 0), (name, where.launched)
+            torch.testing.assert_close(got.cpu(), (x * 2 + 1).cpu())
+
+
+def streams():
+    """Each operator runs on the stream that was current at its call, whenever that is."""
+    side = torch.cuda.Stream()
+
+    def f(x):
+        y = x * 2
+        with torch.cuda.stream(side):
+            z = x + 1
+        return y, z, (x - 3) * 2
+
+    compiled = torch.compile(f)
+    x = some(4)
+    wanted = calls(lambda: f(x))
+    for _ in range(3):
+        told = calls(lambda: compiled(x))
+    seen = [c for c in told if c.startswith("launch")]
+    assert [c for c in wanted if c.startswith("launch")][:2] == seen[:2] and len(seen) == 3, (told, wanted)
+
+
+def replays():
+    compiled = torch.compile(chain, mode="reduce-overhead")
+    x, y = some(5, 8), some(5, 8)
+    for i in range(6):
+        x.copy_(some(5, 8))
+        told = calls(lambda: [g.cpu() for g in compiled(x, y)])
+        got = [g.cpu() for g in compiled(x, y)]
+        for a, b in zip(got, chain(x, y), strict=True):
+            torch.testing.assert_close(a, b.cpu())
+    assert any(c.startswith("graph") for c in told) and not any(c.startswith("launch") for c in told), told
+    assert status()["graphs"]["captured"] == 1 and status()["graphs"]["replayed"] > 4, status()["graphs"]
+    first, _ = compiled(x, y)
+    kept = first.clone()
+    second, _ = compiled(x, y)
+    assert torch.equal(second.cpu(), kept.cpu())
+    for touch in (lambda: first.cpu(), lambda: first + 1, lambda: first[1:]):
+        with pytest.raises(RuntimeError, match="output of CUDAGraphs that has been overwritten by a subsequent run"):
+            touch()
+    # Inputs that move are copied.
+    for _ in range(4):
+        x, y = some(5, 8), some(5, 8)
+        for a, b in zip(compiled(x, y), chain(x, y), strict=True):
+            torch.testing.assert_close(a.cpu(), b.cpu())
+
+
+def fed_back():
+    """What a call gave is the next one's input."""
+    step = torch.compile(lambda h: (h * 2 + 1).sin(), mode="reduce-overhead")
+    h = wanted = some(7)
+    for _ in range(9):
+        h = step(h)
+        wanted = (wanted * 2 + 1).sin()
+        torch.testing.assert_close(h.cpu(), wanted.cpu())
+    assert status()["graphs"].get("replayed", 0) > 3, status()["graphs"]
+
+
+def graph_training():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.GELU(), torch.nn.Linear(8, 3)).cuda()
+    other = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.GELU(), torch.nn.Linear(8, 3)).cuda()
+    other.load_state_dict(model.state_dict())
+    losses = []
+    for m, compiled in ((model, False), (other, True)):
+        optimizer = torch.optim.SGD(m.parameters(), lr=0.05)
+
+        def step(x, m=m, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = F.mse_loss(m(x), x[:, :3])
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run = torch.compile(step, mode="reduce-overhead") if compiled else step
+        torch.manual_seed(1)
+        losses.append([run(some(4, 6)).item() for _ in range(8)])
+    torch.testing.assert_close(*map(torch.tensor, losses))
+    assert status()["graphs"].get("replayed", 0) > 2, status()["graphs"]
