@@ -77,9 +77,7 @@ def llama(torch: Any, layers: int, width: int, words: int = 32000) -> Any:
 
         def forward(self, x: Any, cos: Any, sin: Any, cache: Any = None, at: Any = None, mask: Any = None) -> Any:
             h = self.before(x)
-            q, k, v = (
-                p(h).view(*h.shape[:2], heads, 64).transpose(1, 2) for p in (self.q, self.k, self.v)
-            )
+            q, k, v = (p(h).view(*h.shape[:2], heads, 64).transpose(1, 2) for p in (self.q, self.k, self.v))
             q, k = turned(q, cos, sin), turned(k, cos, sin)
             if cache is not None:
                 cache[0].index_copy_(2, at, k)
@@ -132,7 +130,7 @@ def training(torch: Any, layers: int, width: int, batch: int, tokens: int) -> An
 def generation(torch: Any) -> Any:
     """A token: the likeliest word after the last, whose keys and values go to a cache of a fixed size."""
     model = llama(torch, 8, 1024).eval()
-    zeros = lambda: torch.zeros(1, 16, 512, 64, device="cuda", dtype=torch.bfloat16)  # noqa: E731
+    zeros = lambda: torch.zeros(1, 16, 512, 64, device="cuda", dtype=torch.bfloat16)
     caches = [(zeros(), zeros()) for _ in range(8)]
     places = torch.arange(512, device="cuda")
     ids, at = torch.zeros(1, 1, dtype=torch.long, device="cuda"), torch.zeros(1, dtype=torch.long, device="cuda")

@@ -182,46 +182,6 @@ bool trace_pause() {
 }
 void trace_resume(bool was) { set_tracing(was && current()); }
 
-PyObject* described(const TensorSpec& t, const char* what) {
-  OwnedRef sizes = owned(size_object(t.sizes())), strides = owned(size_object(t.strides()));
-  OwnedRef dtype = owned(dtype_object(t.dtype)), device = owned(device_object(t.device));
-  return Py_BuildValue("(sIOOLOOi)", what, t.slot, sizes.o, strides.o, static_cast<long long>(t.offset), dtype.o,
-      device.o, int(t.fresh));
-}
-
-}  // namespace
-
-// (operator, arguments, results, file, line): tensors as ("tensor", slot, sizes, strides, offset, dtype, device, fresh)
-PyObject* described_node(const TreeNode& node) {
-  OwnedRef arguments = owned(PyList_New(0)), results = owned(PyList_New(0));
-  for (const ArgumentSpec& a : node.arguments) {
-    OwnedRef one;
-    if (a.kind == ArgumentSpec::tensor) {
-      one = owned(described(node.inputs[a.first], "tensor"));
-    } else if (a.kind == ArgumentSpec::tensors) {
-      one = owned(PyList_New(0));
-      size_t at = a.first;
-      for (bool given : a.given) {
-        OwnedRef item = given ? owned(described(node.inputs[at++], "tensor")) : OwnedRef(Py_NewRef(Py_None));
-        if (PyList_Append(one, item) < 0) throw PythonError();
-      }
-    } else if (a.kind == ArgumentSpec::parameter) {
-      one = owned(Py_BuildValue("(s)", "number"));
-    } else {
-      OwnedRef value = owned(object_of(NodeArguments({}).of(a, nullptr)));
-      one = owned(Py_BuildValue("(sO)", "constant", value.o));
-    }
-    if (PyList_Append(arguments, one) < 0) throw PythonError();
-  }
-  for (const TensorSpec& t : node.results) {
-    OwnedRef one = owned(described(t, "tensor"));
-    if (PyList_Append(results, one) < 0) throw PythonError();
-  }
-  return Py_BuildValue("(sOOsi)", node.op->full_name().c_str(), arguments.o, results.o, node.file.c_str(), node.line);
-}
-
-namespace {
-
 // The ways through the function, each a list of its operators.
 PyObject* trace_steps(Trees& trees) {
   OwnedRef ways = owned(PyList_New(0));
@@ -258,9 +218,10 @@ void set_trace_hooks(PyObject* reason_against, PyObject* divides_integers, PyObj
 
 void set_trace_lowering(PyObject* lower) { Py_XSETREF(lowering, Py_NewRef(lower)); }
 
-PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
-                                     "(most_ways, together, graphs, backend or None): what is known of a compiled function, nothing yet: of so "
-                                     "many ways through it at most."),
+PyMethodDef trace_functions[] = {
+    function<&trace_trees>("trace_trees",
+        "(most_ways, together, graphs, backend or None): what is known of a compiled function, nothing yet: of so "
+        "many ways through it at most."),
     function<&trace_call>("trace_call",
         "(trees, function, args, kwargs, watch, forbid, seen): calls a function while its operators are traced."),
     function<&trace_active>("trace_active", "Whether this thread's calls of operators are traced."),

@@ -17,7 +17,7 @@ trace::Break who_asks(const char* reason);
 extern PyObject *deferral_rule,
     *division_rule;  // of a record: None or why its calls run at once; whether integers may divide by zero
 PyObject* described_node(const trace::TreeNode&);  // bind_trace.cpp
-extern PyObject* lowering;  // (backend, nodes, given, wanted, tensors) -> a function
+extern PyObject* lowering;                         // (backend, nodes, given, wanted, tensors) -> a function
 std::vector<Tensor> tensors_of(PyObject* result);
 bool run_by_backend(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
 bool run_as_program(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);

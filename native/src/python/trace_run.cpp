@@ -124,6 +124,12 @@ bool learn(Session& s, Operator& op, PyObject* const* args, size_t n, PyObject* 
 
 }  // namespace
 
+std::vector<Tensor> tensors_of(PyObject* result) {
+  std::vector<Tensor> all = produced_by(result).tensors;
+  std::erase_if(all, [](const Tensor& t) { return !t; });
+  return all;
+}
+
 Session* tracing_here(PyObject* const* args, size_t n) {
   Session* s = current();
   if (!s || inside_traced || !s->on_this_thread()) return nullptr;

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
+from shim_torch import ops
 from shim_torch._impl.compile.errors import BackendCompilerFailed
 from shim_torch._impl.native import _core
+from shim_torch.fx import Graph, GraphModule
+from shim_torch.nn import Module
 
 
 class _Tracer:
     """Builds a graph of what the core recorded: tensors are memories, seen through geometries."""
 
     def __init__(self) -> None:
-        from shim_torch.fx import Graph
-
         self.graph = Graph()
         self.known: dict[int, tuple[Any, Any]] = {}  # memory: a node over it, and that one's geometry
 
     def tensor(self, described: Any) -> Any:
         """The node of a tensor."""
-        from shim_torch import ops
-
         _, slot, sizes, strides, offset, dtype, *_ = described
         node, has = self.known[slot]
         if has == (tuple(sizes), tuple(strides), offset, dtype):
@@ -48,10 +48,6 @@ class _Tracer:
 
     def step(self, name: str, arguments: list[Any], results: list[Any]) -> None:
         """An operator's call."""
-        import operator
-
-        from shim_torch import ops
-
         space, _, rest = name.partition("::")
         plain, _, overload = rest.partition(".")
         target = getattr(getattr(getattr(ops, space), plain), overload or "default")
@@ -70,14 +66,13 @@ class _Tracer:
                 self.meet(result, self.graph.call_function(operator.getitem, (node, i)))
 
 
-def lower(backend: Any, nodes: Any, given: list[int], wanted: list[int], tensors: tuple[Any, ...]) -> Callable[..., Any]:
+def lower(
+    backend: Any, nodes: Any, given: list[int], wanted: list[int], tensors: tuple[Any, ...]
+) -> Callable[..., Any]:
     """What ``backend`` makes of ``nodes``: a function of tensors over the memories ``given``, of those over ``wanted``.
 
     Errors: torch._dynamo.exc.BackendCompilerFailed of what the backend raises, or where it gives no function
     """
-    from shim_torch.fx import GraphModule
-    from shim_torch.nn import Module
-
     tracer = _Tracer()
     for i, (slot, tensor) in enumerate(zip(given, tensors, strict=True)):
         node = tracer.graph.placeholder(f"arg{i}_1")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from shim_torch._impl.compile import backends as backends
 from shim_torch._impl.compile import deferral as deferral
 from shim_torch._impl.compile.settings import GRAPHS, Settings
 from shim_torch._impl.native import _core
@@ -16,7 +16,9 @@ from shim_torch._impl.native import _core
 counts: Counter[str] = Counter()
 reasons: Counter[tuple[str, str]] = Counter()  # (operator or function, why it ran at once): how often
 breaks: Counter[tuple[str, str]] = Counter()  # (reason, "file:line"): how often
-graphs: Counter[str] = Counter()  # how programs ran that may be CUDA graphs: "captured", "replayed", "plain", or why without one
+graphs: Counter[str] = (
+    Counter()
+)  # how programs ran that may be CUDA graphs: "captured", "replayed", "plain", or why without one
 
 _generation = 0  # torch.compiler.reset() counts
 
@@ -33,6 +35,8 @@ class Compiled:
     def _forget(self) -> None:
         together = self.settings.backend not in ("eager", "aot_eager")
         backend = self.settings.backend if callable(self.settings.backend) else None
+        if backend is not None:  # what makes its graphs stands on torch.fx, which stands on this
+            importlib.import_module("shim_torch._impl.compile.backends")
         graphs = together and self.settings.graphs
         self.trees = _core.trace_trees(self.settings.recompile_limit or 8, together, graphs, backend)
         self.generation = _generation

@@ -52,7 +52,9 @@ def values():
 def training():
     torch.manual_seed(0)
     models = [torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.LayerNorm(8), torch.nn.GELU(), torch.nn.Linear(8, 3))]
-    models.append(torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.LayerNorm(8), torch.nn.GELU(), torch.nn.Linear(8, 3)))
+    models.append(
+        torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.LayerNorm(8), torch.nn.GELU(), torch.nn.Linear(8, 3))
+    )
     models[1].load_state_dict(models[0].state_dict())
     steps = []
     for model in models:
@@ -143,7 +145,7 @@ def streams():
 def replays():
     compiled = torch.compile(chain, mode="reduce-overhead")
     x, y = some(5, 8), some(5, 8)
-    for i in range(6):
+    for _ in range(6):
         x.copy_(some(5, 8))
         told = calls(lambda: [g.cpu() for g in compiled(x, y)])
         got = [g.cpu() for g in compiled(x, y)]

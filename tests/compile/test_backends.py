@@ -1,0 +1,122 @@
+"""Backends that are functions: they get what is deferred as a GraphModule, and what they give for it is called."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import shim_torch as torch
+from shim_torch._dynamo import exc
+from shim_torch.fx import GraphModule
+
+
+class Seen:
+    """A backend that keeps what it is given."""
+
+    def __init__(self):
+        self.graphs, self.examples, self.calls = [], [], 0
+
+    def __call__(self, module, examples):
+        assert isinstance(module, GraphModule)
+        self.graphs.append(module)
+        self.examples.append(examples)
+
+        def run(*args):
+            self.calls += 1
+            return module(*args)
+
+        return run
+
+
+def views(x, y):
+    z = torch.split(x + y, 2)[1]
+    x.t()[1:].mul_(2)
+    return z * 3, torch.cat([x, y]).sum(0), torch.var_mean(x - y, 1), z.to(torch.float64).t()
+
+
+def test_graphs_give_what_the_function_gives():
+    seen = Seen()
+    compiled = torch.compile(views, backend=seen)
+    for i in range(4):
+        x, y = torch.randn(4, 3), torch.randn(4, 3)
+        other = x.clone()
+        version = x._version
+        got, wanted = compiled(x, y), views(other, y)
+        for a, b in zip([*got[:2], *got[2], got[3]], [*wanted[:2], *wanted[2], wanted[3]], strict=True):
+            assert torch.equal(a, b) and a.stride() == b.stride()
+        assert torch.equal(x, other) and x._version - version == other._version
+        assert seen.calls == i
+    (module,) = seen.graphs
+    assert [tuple(e.shape) for e in seen.examples[0]] == [(4, 3), (4, 3)]
+    targets = [n.target for n in module.graph.nodes if n.op == "call_function"]
+    assert torch.ops.aten.add.Tensor in targets and torch.ops.aten.mul_.Tensor in targets
+    assert "torch.ops.aten.cat.default" in module.code
+
+
+def test_numbers_are_part_of_the_graph():
+    compiled = torch.compile(lambda x, n: x * n, backend=Seen())
+    for n in (2.0, 2.0, 3.0, 3.0, 2.0):
+        assert compiled(torch.ones(2), n).tolist() == [n, n]
+
+
+def test_training_steps():
+    seen = Seen()
+    first = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 1))
+    second = copy.deepcopy(first)
+    for model, wrap in ((first, lambda f: f), (second, lambda f: torch.compile(f, backend=seen))):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+        def step(x, model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = model(x).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run = wrap(step)
+        torch.manual_seed(0)
+        for _ in range(5):
+            run(torch.randn(2, 3))
+    for a, b in zip(first.parameters(), second.parameters(), strict=True):
+        torch.testing.assert_close(a, b)
+    assert seen.calls
+
+
+def test_breaks_make_two_graphs():
+    seen = Seen()
+
+    def f(x):
+        y = x * 2
+        return y + y.sum().item()
+
+    compiled = torch.compile(f, backend=seen)
+    for _ in range(3):
+        x = torch.randn(3)
+        assert torch.equal(compiled(x), f(x))
+    assert len(seen.graphs) >= 1 and seen.graphs[0].graph.output_node().args[0]
+
+
+def test_what_a_backend_gives_is_looked_at():
+    def fails(module, examples):
+        raise ValueError("no")
+
+    for backend, error, text in [
+        (fails, exc.BackendCompilerFailed, "backend='fails' raised:\nValueError: no"),
+        (lambda module, examples: 3, exc.BackendCompilerFailed, "which is no function"),
+        (lambda module, examples: lambda *a: (), RuntimeError, "gave 0 tensors where its graph gives 1"),
+        (lambda module, examples: lambda x: (x[:1],), RuntimeError, "another tensor than its graph gives"),
+    ]:
+        compiled = torch.compile(lambda x: x + 1, backend=backend)
+        compiled(torch.ones(2))
+        with pytest.raises(error, match=text):
+            compiled(torch.ones(2))
+
+
+def test_results_that_are_arguments_are_copied():
+    compiled = torch.compile(lambda x: x * 1, backend=lambda module, examples: lambda x: (x,))
+    x = torch.ones(2)
+    compiled(x)
+    got = compiled(x)
+    x.zero_()
+    assert got.tolist() == [1, 1]
