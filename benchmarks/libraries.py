@@ -18,6 +18,7 @@ import dataclasses
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -79,7 +80,7 @@ ALL = [
     Suite("gemlite", ("gemlite", "triton"), ("tests/test_*.py",), keep=8),
     Suite("conch", ("conch", "triton"), ("tests/*_test.py",)),
     Suite("triton_kernels", ("triton_kernels.matmul_ogs",), ("tests/test_*.py",)),
-    Suite("tvm_ffi", ("tvm_ffi",), ("tests/python/test_*.py",), keep=4),
+    Suite("tvm_ffi", ("tvm_ffi",), ("tests/python/test_*.py",), keep=4, cheap="optional_torch_c_dlpack"),
     Suite("quack", ("quack", "cutlass"), ("tests/test_*.py",), leave_out=("distributed", "sm100", "sm120", "jax")),
     Suite("tilelang", ("tilelang",), ("testing/python/**/test_*.py",), leave_out=("amd", "metal", "sm100")),
     Suite(
@@ -88,6 +89,8 @@ ALL = [
         ("tests/norm/test_*.py", "tests/attention/test_*.py", "tests/utils/test_*.py", "tests/moe/test_*.py"),
         leave_out=("trtllm", "sm100", "sm120", "blackwell", "comm"),
         keep=1,
+        cheap="norm activation page rope",
+        cheap_keep=6,
     ),
     Suite("vllm", ("vllm",), ("tests/**/test_*.py",)),
     Suite("sglang", ("sglang",), ("test/**/test_*.py",)),
@@ -140,25 +143,14 @@ def ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 def run(suite: Suite, folder: Path, side: str, options: argparse.Namespace, ids: list[str] | None = None) -> Outcome:
-    """One side of one suite in a process of its own."""
+    """One side of one suite in a process, and a copy of the suite, of its own."""
     with tempfile.TemporaryDirectory() as scratch:
         record, log, names = Path(scratch, "record"), Path(scratch, "log"), Path(scratch, "ids")
+        own = Path(scratch, suite.name)  # what one side's tests build there, the other's must not find
+        shutil.copytree(folder, own)
         record.touch()
-        pytest = [
-            "pytest",
-            "-q",
-            "-p",
-            "library_outcomes",
-            "-p",
-            "no:cacheprovider",
-            "-n",
-            str(options.workers),
-            "--dist",
-            "loadfile",
-        ]
+        pytest = ["pytest", "-q", "-p", "library_outcomes", "-p", "no:cacheprovider", "--rootdir", str(own)]
         pytest += [
-            "--rootdir",
-            str(folder),
             "--continue-on-collection-errors",
             "--record",
             str(record),
@@ -168,28 +160,31 @@ def run(suite: Suite, folder: Path, side: str, options: argparse.Namespace, ids:
             *suite.options,
         ]
         if ids is None:
+            paths = files(suite, folder, options.cheap)
             keep = options.cheap and suite.cheap_keep or suite.keep or options.keep
-            pytest += ["--keep", str(keep), *files(suite, folder, options.cheap)]
+            pytest += ["--keep", str(keep), *paths]
         else:
             names.write_text("\n".join(ids))
-            pytest += ["--only-ids", str(names), *sorted({name.split("::")[0] for name in ids})]
+            paths = sorted({name.split("::")[0] for name in ids})
+            pytest += ["--only-ids", str(names), *paths]
+        pytest += ["-n", str(max(1, min(options.workers, len(paths)))), "--dist", "loadfile"]
         hidden = ["--hidden", options.hidden] if options.hidden else []
         command = (
             [options.peer, "-m", *pytest]
             if side == "peer"
             else [sys.executable, "-m", "compat", "run", *hidden, "-m", *pytest]
         )
-        paths = [*([str(ROOT)] if side == "ours" else []), str(HERE), str(folder)]
+        search = [*([str(ROOT)] if side == "ours" else []), str(HERE), str(own)]
         before = os.environ.get("PYTHONPATH")
         environment = {
             **os.environ,
             **dict(suite.settings),
-            "PYTHONPATH": os.pathsep.join(paths + ([before] if before else [])),
+            "PYTHONPATH": os.pathsep.join(search + ([before] if before else [])),
         }
         start = time.monotonic()
         with log.open("wb") as output:
             process = subprocess.Popen(
-                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                command, cwd=own, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
             whole = ended(process, options.seconds)

@@ -39,6 +39,16 @@ def test_features_print_what_pytorch_prints(tmp_path):
     assert done.stdout.splitlines() == (HERE / "program.txt").read_text().splitlines()
 
 
+def test_a_library_that_ctypes_opens(tmp_path):
+    done = run(str(HERE / "opened.py"), str(tmp_path), cache=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "True (1, 3) torch.float32 True",
+        "[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]",
+        "[7, 15, 11, 9, -1]",
+    ]
+
+
 def test_another_version_is_refused(tmp_path):
     source, program = tmp_path / "old.cpp", tmp_path / "old.py"
     source.write_text(

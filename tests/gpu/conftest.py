@@ -26,7 +26,7 @@ def pytest_configure(config):
     if torch.cuda.is_available():
         from compat import enable_torch_proxy
 
-        enable_torch_proxy(scope={"triton", "liger_kernel", "conch", "triton_kernels", "gpu_kernels"})
+        enable_torch_proxy(scope={"triton", "liger_kernel", "conch", "triton_kernels", "gpu_kernels", "flag_gems"})
 
 
 @pytest.fixture

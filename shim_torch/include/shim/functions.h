@@ -147,7 +147,8 @@ extern "C" int32_t torch_from_blob(void*, int64_t, const int64_t*, const int64_t
 
 namespace at {
 template <class F, std::enable_if_t<std::is_invocable_v<F, void*> || std::is_same_v<F, std::nullptr_t>, int> = 0>
-Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, F deleter, const TensorOptions& options = {}) {
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, F deleter, const TensorOptions& options = {},
+    std::optional<Device> target_device = std::nullopt) {
   void (*drop)(void*, void*) = nullptr;
   std::function<void(void*)>* kept = nullptr;
   if constexpr (!std::is_same_v<F, std::nullptr_t>) {
@@ -158,7 +159,7 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, F deleter, 
     };
   }
   ShimTensor* made = nullptr;
-  const Device d = options.device();
+  const Device d = target_device ? *target_device : options.device();
   shim::check_stable(torch_from_blob(data, int64_t(sizes.size()), sizes.data(), strides.data(), 0,
       int32_t(options.dtype().toScalarType()), int32_t(d.type()), d.index(), &made, 0, nullptr, 0, drop, kept));
   Tensor t = Tensor::shim_adopt(made);
@@ -178,8 +179,9 @@ inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, cons
   return from_blob(data, sizes, strides, nullptr, options);
 }
 template <class F, std::enable_if_t<std::is_invocable_v<F, void*>, int> = 0>
-Tensor from_blob(void* data, IntArrayRef sizes, F deleter, const TensorOptions& options = {}) {
-  return from_blob(data, sizes, contiguous_strides(sizes), std::move(deleter), options);
+Tensor from_blob(void* data, IntArrayRef sizes, F deleter, const TensorOptions& options = {},
+    std::optional<Device> target_device = std::nullopt) {
+  return from_blob(data, sizes, contiguous_strides(sizes), std::move(deleter), options, target_device);
 }
 template <class T> Tensor tensor(ArrayRef<T> values, const TensorOptions& options = {}) {
   Tensor t =

@@ -25,6 +25,16 @@ template <class F> pybind11::handle given(const ShimCell& c, F&& after) {
 inline pybind11::handle given(const ShimCell& c) {
   return given(c, [] {});
 }
+}  // namespace shim
+
+// A new reference to the Python object of a tensor; null, with the error set, where there is none.
+inline PyObject* THPVariable_Wrap(const at::Tensor& t) {
+  const ShimCell c = shim::cell(t);
+  return static_cast<PyObject*>(shim_cxx_to_python(&c));
+}
+inline at::Tensor THPVariable_Unpack(PyObject* o) { return shim::tensor_of_python(o); }
+
+namespace shim {
 // In each module, from when it is loaded: errors of ours become what they were.
 static struct Translators {
   Translators() {

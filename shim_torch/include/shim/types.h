@@ -23,7 +23,22 @@ enum class ScalarType : int8_t {
 #define SHIM_ROW(name, number) name = number,
       SHIM_NARROW_FLOATS(SHIM_ROW)
 #undef SHIM_ROW
-          Undefined = 47,
+          UInt1 = 30,  // those below are named by sources that list every type; there is no data of them here
+  UInt2,
+  UInt3,
+  UInt4,
+  UInt5,
+  UInt6,
+  UInt7,
+  Int1,
+  Int2,
+  Int3,
+  Int4,
+  Int5,
+  Int6,
+  Int7,
+  Float4_e2m1fn_x2 = 45,
+  Undefined = 47,
   NumOptions = 48
 };
 #define SHIM_ROW(type, name, number) constexpr ScalarType k##name = ScalarType::name;
@@ -137,7 +152,9 @@ inline TypeMeta scalarTypeToTypeMeta(ScalarType t) { return TypeMeta(t); }
 enum class DeviceType : int8_t {
   CPU = 0,
   CUDA = 1,
+  OPENCL = 4,
   HIP = 6,
+  MAIA = 8,
   XLA = 9,
   XPU = 12,
   MPS = 13,
@@ -173,6 +190,7 @@ struct Device {
   void set_index(DeviceIndex i) { index_ = i; }
   bool is_cpu() const { return type_ == DeviceType::CPU; }
   bool is_cuda() const { return type_ == DeviceType::CUDA; }
+  bool is_privateuseone() const { return type_ == DeviceType::PrivateUse1; }
   bool is_meta() const { return type_ == DeviceType::Meta; }
   bool is_mps() const { return false; }
   bool is_xpu() const { return false; }
