@@ -6,7 +6,6 @@ import dataclasses
 import io
 import os
 import pathlib
-import pickle
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +14,8 @@ from enum import Enum
 from typing import Any
 
 from shim_torch._impl.distributed.checkpoint_items import box
+from shim_torch._impl.distributed.checkpoint_metadata import MetadataUnpickler, no_storage
 from shim_torch._impl.distributed.checkpoint_ranks import packed
-from shim_torch._impl.serialization.unpickler import Unpickler
 from shim_torch.distributed.checkpoint.metadata import Metadata, MetadataIndex, StorageMeta
 from shim_torch.distributed.checkpoint.planner import (
     LoadItemType,
@@ -196,34 +195,6 @@ class FileSystemWriter(StorageWriter):
         return _is_path(checkpoint_id)
 
 
-_CLASSES = {
-    f"torch.distributed.checkpoint.{module}": names.split()
-    for module, names in {
-        "metadata": "Metadata MetadataIndex StorageMeta TensorProperties TensorStorageMetadata ChunkStorageMetadata "
-        "BytesStorageMetadata _MEM_FORMAT_ENCODING",
-        "filesystem": "_StorageInfo",
-    }.items()
-} | {"torch": ["Size"], "torch.serialization": ["_get_layout"]}
-
-
-class _MetadataUnpickler(Unpickler):
-    """Gives the classes that metadata is made of, and no others: files are not trusted."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        import shim_torch as torch
-
-        if module.startswith("pathlib") and name in ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"):
-            return pathlib.PureWindowsPath if "Windows" in name else pathlib.PurePosixPath
-        dtype = module == "torch" and isinstance(getattr(torch, name, None), torch.dtype)
-        if not dtype and name not in _CLASSES.get(module, ()):
-            raise pickle.UnpicklingError(f"torch.distributed.checkpoint: a checkpoint's metadata has {module}.{name}")
-        return super().find_class(module, name)
-
-
-def _no_storage(_: Any) -> Any:
-    raise pickle.UnpicklingError("torch.distributed.checkpoint: a checkpoint's metadata has a tensor")
-
-
 class FileSystemReader(StorageReader):
     """Reads from a folder. Errors: NotImplementedError for an extension registry, and for files that one has written."""
 
@@ -242,7 +213,7 @@ class FileSystemReader(StorageReader):
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         """What ``.metadata`` says. Errors: FileNotFoundError, UnpicklingError for objects that metadata has not."""
         with (self.path / _METADATA).open("rb") as stream:
-            metadata: Metadata = _MetadataUnpickler(stream, _no_storage).load()
+            metadata: Metadata = MetadataUnpickler(stream, no_storage).load()
         if metadata.storage_meta is None:
             metadata.storage_meta = StorageMeta()
         return metadata
