@@ -76,3 +76,41 @@ def test_spread_tensors_beside_gloo(program, number, args, tmp_path):
             continue
         different = [(a, b) for a, b in zip(ours, theirs, strict=True) if not same(a, b, 1e-6)]
         assert not different
+
+
+ENDS = {"ours": {"python": sys.executable, "torch": "shim_torch"}, "theirs": {"python": PYTHON, "torch": "torch"}}
+
+
+@pytest.mark.parametrize(("writer", "reader"), [("ours", "theirs"), ("theirs", "ours")])
+@pytest.mark.parametrize(("number", "options"), [(3, {}), (1, None)])
+def test_checkpoints_of_one_are_read_by_the_other(writer, reader, number, options, tmp_path):
+    for name in ("written", "read"):
+        (tmp_path / name).mkdir()
+    written = processes.together(2, "checkpoint_programs", "write", tmp_path / "written", {}, **ENDS[writer])
+    place = tmp_path / "written" / "checkpoint"
+    found = processes.together(number, "checkpoint_programs", "read", tmp_path / "read", place, options, **ENDS[reader])
+    for values, rest, missing in found:
+        assert same(values, written[0], 0.0) and missing == ("CheckpointException", True)
+        assert rest == (7, [1, "b"], [("float32", [1.0] * 3), None])
+
+
+@pytest.mark.parametrize("options", [{}, {"half": True}])
+def test_fully_shard_beside_pytorch(options, tmp_path):
+    found = []
+    for name, end in ENDS.items():
+        (tmp_path / name).mkdir()
+        found.append(processes.together(2, "sharded_programs", "trained", tmp_path / name, dict(options), **end))
+    bound = 2e-2 if options else 1e-5
+    for ours, theirs in zip(*found, strict=True):
+        assert same(ours[1][:2], theirs[1][:2], bound), (ours[1][:2], theirs[1][:2])  # losses, norms of gradients
+        assert same(ours[2:], theirs[2:], 0.0)  # the parts
+
+
+def test_distributed_data_parallel_beside_pytorch(tmp_path):
+    found = []
+    for name, end in ENDS.items():
+        (tmp_path / name).mkdir()
+        options = {"find_unused_parameters": True, "spares": 1}
+        found.append(processes.together(2, "training", "train", tmp_path / name, options, **end))
+    for (gap, alike), (their_gap, theirs) in zip(*found, strict=True):
+        assert gap < 1e-5 and their_gap < 1e-5 and alike and theirs

@@ -29,7 +29,6 @@ import shim_torch as torch
         ("_inductor.ir", "TensorBox"),
         ("_inductor.kernel.flex.common", "construct_strides"),
         ("_inductor.package", "load_package"),
-        ("distributed.checkpoint.state_dict_loader", "load"),
     ],
 )
 def test_use_is_refused_by_name(module, name):

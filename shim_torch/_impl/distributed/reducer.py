@@ -8,9 +8,12 @@ from typing import Any
 
 from shim_torch._impl.distributed import collectives
 from shim_torch._impl.distributed.groups import GradBucket, ProcessGroup
+from shim_torch._impl.distributed.reductions import ReduceOp
 from shim_torch._impl.native import _core
 
 _FIRST_BUCKET = 1 << 20  # bytes: what is ready first is sent at once
+
+_LARGE = 1 << 18  # bytes of a gradient that is worth a reduction of its own on a device, for three copies less
 
 _UNFINISHED = (
     "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates that your "
@@ -190,6 +193,11 @@ class Reducer:
         import shim_torch as torch
 
         members = [self._parameters[i] for i in self._buckets[number]]
+        grads = [p.grad for p in members]
+        if self._hook is None and not self._as_view and self._in_place(grads):
+            work = collectives.all_reduce_coalesced(grads, ReduceOp.AVG, group=self._group, async_op=True)
+            now.running.append((work, grads))
+            return
         with torch.no_grad():
             flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in members])
             parts = [
@@ -203,6 +211,13 @@ class Reducer:
                 state, hook = self._hook
                 last = number == len(self._buckets) - 1
                 now.running.append((hook(state, _Bucket(number, last, flat, parts, members)), parts))
+
+    @staticmethod
+    def _in_place(grads: list[Any]) -> bool:
+        """Whether gradients are reduced where they are, together in one call, and not in a bucket that they are copied to and from."""
+        if not all(g is not None and g.is_cuda and g.is_contiguous() and g.is_floating_point() for g in grads):
+            return False
+        return sum(g.numel() * g.element_size() for g in grads) >= _LARGE * len(grads)
 
     def _used_anywhere(self, now: _Round) -> set[int]:
         """The parameters that some process has a gradient of; what none has stays as it is."""
@@ -246,6 +261,8 @@ class Reducer:
             part.copy_(new.view(part.shape))
 
     def _give(self, parameter: Any, gradient: Any) -> None:
+        if parameter.grad is gradient:
+            return  # reduced where it is
         if self._as_view or parameter.grad is None:
             parameter.grad = gradient if self._as_view else gradient.clone()
         else:

@@ -1,4 +1,4 @@
-"""``torch.distributed.checkpoint.state_dict``: state dicts by parameters' names. Here modules are whole, on one process.
+"""``torch.distributed.checkpoint.state_dict``: state dicts by parameters' names, of modules that are whole or spread.
 
 An optimizer's own ``state_dict`` numbers its parameters; these name them as the module does, so that what is saved can be
 loaded by an optimizer that holds them in another order or in other groups.
@@ -6,9 +6,11 @@ loaded by an optimizer that holds them in another order or in other groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from shim_torch._impl.distributed import optimizer_states, spread_states
 
 __all__ = [
     "StateDictOptions",
@@ -35,11 +37,27 @@ class StateDictOptions:
     dsd_fqn_modifiers: str = "_fqn_modifiers"
 
 
-def _offloaded(value: Any) -> Any:
+def _checked(options: StateDictOptions | None) -> StateDictOptions:
+    options = options or StateDictOptions()
+    if options.broadcast_from_rank0 and not options.full_state_dict:
+        raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
+    return options
+
+
+def _given(value: Any, options: StateDictOptions) -> Any:
+    """Of the tensors what the options ask for: whole ones, on the CPU, and then on the first process only."""
     import shim_torch as torch
     from shim_torch.utils import _pytree as pytree
 
-    return pytree.tree_map_only(torch.Tensor, lambda t: t.detach().cpu(), value)
+    if not (options.full_state_dict or options.cpu_offload):
+        return value
+
+    def one(t: Any) -> Any:
+        t = spread_states.whole(t.detach()) if options.full_state_dict else t.detach()
+        return t.cpu() if options.cpu_offload else t
+
+    made = pytree.tree_map_only(torch.Tensor, one, value)
+    return made if spread_states.is_first() or not (options.full_state_dict and options.cpu_offload) else {}
 
 
 def _plain(name: str) -> str:
@@ -47,11 +65,24 @@ def _plain(name: str) -> str:
     return name.replace("_orig_mod.", "")
 
 
+def _renamed(model: Any, name: str) -> str:
+    """A name of a state dict without those of the modules that wrap others."""
+    from shim_torch.nn.parallel import DistributedDataParallel
+
+    module, kept = model, []
+    for part in name.split("."):
+        wrapper = isinstance(module, DistributedDataParallel) and part == "module"
+        module = getattr(module, part, None)
+        if not wrapper:
+            kept.append(part)
+    return _plain(".".join(kept))
+
+
 def _names(model: Any) -> dict[Any, list[str]]:
     """The names of each parameter, several where it is shared."""
     found: dict[Any, list[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
-        found.setdefault(parameter, []).append(_plain(name))
+        found.setdefault(parameter, []).append(_renamed(model, name))
     return found
 
 
@@ -80,100 +111,18 @@ def _init_optim_state(optimizer: Any) -> None:
     optimizer.zero_grad(set_to_none=True)
 
 
-def _flat(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{prefix}.{key}")
-        return
-    import shim_torch as torch
-
-    if not isinstance(value, (torch.Tensor, int, float)):
-        raise NotImplementedError(
-            f"Flattening optimizer state_dict only supports tensor, int, float, dict states now. Type is {type(value)}."
-        )
-    yield prefix, value
-
-
-def _nested(flat: dict[str, Any], prefix: str) -> Any:
-    """What ``_flat`` spread over keys that begin with ``prefix``."""
-    if prefix in flat:
-        return flat[prefix]
-    found: dict[str, Any] = {}
-    for key, value in flat.items():
-        if key.startswith(f"{prefix}."):
-            *path, last = key[len(prefix) + 1 :].split(".")
-            inner = found
-            for part in path:
-                inner = inner.setdefault(part, {})
-            inner[last] = value
-    return found
-
-
-def _numbered(optimizer: Any, names: dict[Any, list[str]], saved: dict[str, Any], strict: bool) -> dict[str, Any]:
-    """The part of a state dict by names that is this optimizer's, for its ``load_state_dict``."""
-    state: dict[str, Any] = {}
-    groups = []
-    for group in optimizer.param_groups:
-        kept: list[str] = []
-        settings: dict[str, Any] = {}
-        for parameter in group["params"]:
-            owners = {name: g for name in names[parameter] for g in saved["param_groups"] if name in g["params"]}
-            chosen = next(iter(owners), names[parameter][0])
-            kept.append(chosen)
-            settings |= {key: value for key, value in owners.get(chosen, {}).items() if key != "params"}
-            if not parameter.requires_grad:
-                continue
-            if chosen in saved["state"]:
-                state[chosen] = saved["state"][chosen]
-            elif strict and saved["state"]:
-                raise RuntimeError(
-                    f"Missing optimizer state for parameter '{chosen}' in checkpoint. The parameter requires gradients but "
-                    "has no saved optimizer state. To load anyway, use StateDictOptions(strict=False)."
-                )
-        if not group["params"]:
-            settings = next((dict(g) for g in saved["param_groups"] if not g["params"]), {})
-        groups.append({**settings, "params": kept})
-    return {"state": state, "param_groups": groups}
-
-
-def _unflattened(optimizer: Any, names: dict[Any, list[str]], flat: dict[str, Any]) -> dict[str, Any]:
-    """A flattened state dict by names, as far as this optimizer goes."""
-    state, groups = {}, []
-    for group in optimizer.param_groups:
-        kept = []
-        settings: dict[str, Any] = {}
-        for parameter in group["params"]:
-            name = next((n for n in names[parameter] if any(f"param_groups.{n}.{key}" in flat for key in group)), None)
-            if name is None:
-                raise KeyError(f"param_groups.{names[parameter][0]}.{next(k for k in group if k != 'params')}")
-            kept.append(name)
-            if parameter.requires_grad:
-                state[name] = {key: _nested(flat, f"state.{name}.{key}") for key in optimizer.state[parameter]}
-            for key in group:
-                if key == "params":
-                    continue
-                value = flat[f"param_groups.{name}.{key}"]
-                if settings.setdefault(key, value) != value:
-                    raise RuntimeError(
-                        "All the parameters in the same parameter group should have the same saved param_group value. But "
-                        f"{name}.{key} is {value} while other(s) is {settings[key]}."
-                    )
-        groups.append({**settings, "params": kept})
-    return {"state": state, "param_groups": groups}
-
-
 def get_model_state_dict(
     model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
     """The module's state dict, or that of some of its submodules."""
-    options = options or StateDictOptions()
+    options = _checked(options)
     frozen = {n for n, p in model.named_parameters() if not p.requires_grad} if options.ignore_frozen_params else set()
-    found = {_plain(k): v for k, v in model.state_dict().items() if k not in frozen}
+    found = {_renamed(model, k): v for k, v in model.state_dict().items() if k not in frozen}
     if submodules:
         prefixes = [f"{_plain(name)}." for name, module in model.named_modules() if module in submodules]
         cut = 0 if options.keep_submodule_prefixes else None
         found = {k[len(p) if cut is None else 0 :]: v for p in prefixes for k, v in found.items() if k.startswith(p)}
-    return _offloaded(found) if options.cpu_offload else found
+    return _given(found, options)  # type: ignore[no-any-return]
 
 
 def get_optimizer_state_dict(
@@ -184,7 +133,7 @@ def get_optimizer_state_dict(
     An optimizer that has made no step gets its initial state first. ``flatten_optimizer_state_dict`` gives one level of keys
     in its place: ``state.NAME.exp_avg``, ``param_groups.NAME.lr``.
     """
-    options = options or StateDictOptions()
+    options = _checked(options)
     names = {parameter: known[0] for parameter, known in _names(model).items()}
     found: dict[str, Any] = {"state": {}, "param_groups": []}
     for optimizer in _optimizers(optimizers):
@@ -196,12 +145,12 @@ def get_optimizer_state_dict(
             g | {"params": [order[number] for number in g["params"]]} for g in own["param_groups"]
         ]
     if options.flatten_optimizer_state_dict:
-        flat = dict(_flat(found["state"], "state"))
+        flat = dict(optimizer_states.flat(found["state"], "state"))
         for group in found["param_groups"]:
             settings = {key: value for key, value in group.items() if key != "params"}
             flat |= {f"param_groups.{name}.{key}": value for name in group["params"] for key, value in settings.items()}
         found = flat
-    return _offloaded(found) if options.cpu_offload else found
+    return _given(found, options)  # type: ignore[no-any-return]
 
 
 def get_state_dict(
@@ -213,10 +162,19 @@ def get_state_dict(
 
 
 def set_model_state_dict(model: Any, model_state_dict: Any, *, options: StateDictOptions | None = None) -> Any:
-    """Loads a state dict by names; what ``load_state_dict`` gives."""
-    names = {_plain(name): name for name in model.state_dict(keep_vars=True)}
+    """Loads a state dict by names; what ``load_state_dict`` gives.
+
+    ``full_state_dict``: of whole tensors each process takes its parts; with ``broadcast_from_rank0`` of the first one's.
+    """
+    options = _checked(options)
+    own = model.state_dict(keep_vars=True)
+    names = {_renamed(model, name): name for name in own}
+    if options.full_state_dict:
+        model_state_dict = spread_states.parts_of(
+            model_state_dict, {plain: own[name] for plain, name in names.items()}, options.broadcast_from_rank0
+        )
     given = {names.get(name, name): value for name, value in model_state_dict.items()}
-    return model.load_state_dict(given, strict=(options or StateDictOptions()).strict)
+    return model.load_state_dict(given, strict=options.strict)
 
 
 def set_optimizer_state_dict(
@@ -226,15 +184,28 @@ def set_optimizer_state_dict(
 
     Errors: RuntimeError for a parameter that the state dict does not have, unless ``strict=False``.
     """
-    options = options or StateDictOptions()
+    options = _checked(options)
     names = _names(model)
+    if options.full_state_dict:
+        for optimizer in _optimizers(optimizers):
+            _init_optim_state(optimizer)
+        like: dict[str, Any] = {}
+        for flat in (False, True):  # the first process's may be either
+            like |= get_optimizer_state_dict(
+                model, optimizers, options=StateDictOptions(flatten_optimizer_state_dict=flat)
+            )
+        optim_state_dict = spread_states.parts_of(optim_state_dict, like, options.broadcast_from_rank0)
     for optimizer in _optimizers(optimizers):
         _init_optim_state(optimizer)
         if "state" in optim_state_dict:
             numbered = all(isinstance(key, int) for key in optim_state_dict["state"]) and optim_state_dict["state"]
-            own = optim_state_dict if numbered else _numbered(optimizer, names, optim_state_dict, options.strict)
+            own = (
+                optim_state_dict
+                if numbered
+                else optimizer_states.numbered(optimizer, names, optim_state_dict, options.strict)
+            )
         else:
-            own = _unflattened(optimizer, names, optim_state_dict)
+            own = optimizer_states.unflattened(optimizer, names, optim_state_dict)
         optimizer.load_state_dict(own)
 
 

@@ -34,9 +34,7 @@ def test_meshes(tmp_path):
         assert "should have same length" in texts[5]
 
 
-@pytest.mark.parametrize(
-    ("number", "shape", "dims"), [(2, (4, 6), (2,)), (3, (5, 2), (3,)), (4, (8, 4), (2, 2)), (4, (5, 3), (2, 2))]
-)
+@pytest.mark.parametrize(("number", "shape", "dims"), [(3, (5, 2), (3,)), (4, (5, 3), (2, 2))])
 def test_placements(number, shape, dims, tmp_path):
     found = together(number, "placements", tmp_path, shape, dims)
     whole = torch.arange(shape[0] * shape[1], dtype=torch.float32).reshape(shape)
@@ -50,14 +48,13 @@ def test_placements(number, shape, dims, tmp_path):
             assert local == plain(wanted) if wanted is not None else 0 in torch.tensor(local[1]).shape
 
 
-@pytest.mark.parametrize("number", [2, 4])
+@pytest.mark.parametrize("number", [2])
 def test_operators(number, tmp_path):
     for ran, different in together(number, "operators", tmp_path):
         assert ran > 100 and not different
 
 
-@pytest.mark.parametrize("sequence", [False, True])
-@pytest.mark.parametrize("number", [2, 4])
+@pytest.mark.parametrize(("number", "sequence"), [(2, True), (4, False)])
 def test_training_of_a_plan(number, sequence, tmp_path):
     for alone, spread in together(number, "trained", tmp_path, sequence):
         for (loss, norms), (other, others) in zip(alone[0], spread[0], strict=True):

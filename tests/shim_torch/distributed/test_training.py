@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(
         (2, {"find_unused_parameters": True, "bucket_cap_mb": 0.001}),
         (2, {"static_graph": True, "spares": 2}),
         (2, {"find_unused_parameters": True, "hook": True}),
+        (2, {"find_unused_parameters": True, "in_place": True, "spares": 2}),
     ],
 )
 def test_gradients_are_those_of_one_process(number, options, tmp_path):
