@@ -21,6 +21,11 @@ at::Tensor fails(const at::Tensor& x) {
   TORCH_CHECK_VALUE(false, "refused ", x.sizes());
   return x;
 }
+at::Tensor thrown(const at::Tensor& x, int64_t which) {
+  if (which == 0) throw std::out_of_range("of the standard library");
+  if (which == 1) return at::full({1}, *x.data_ptr<float>());
+  return x + 1;  // Python's code may stand behind an operator
+}
 
 struct Square : torch::autograd::Function<Square> {
   static at::Tensor forward(
@@ -62,6 +67,7 @@ TORCH_LIBRARY(shim_cxx_test, m) {
   m.def("fill_with(Tensor(a!) x, Scalar v) -> ()");
   m.def("total(Tensor[] all) -> Tensor", &total);
   m.def("fails(Tensor x) -> Tensor", &fails);
+  m.def("thrown(Tensor x, int which) -> Tensor", &thrown);
   m.def("square(Tensor x, float scale, Tensor? bias=None) -> Tensor", &square);
   m.def("multiplied", &multiplied);
   m.def("next", &next);

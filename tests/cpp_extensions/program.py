@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch.utils import cpp_extension
+from torch.utils._python_dispatch import TorchDispatchMode
 
 HERE = Path(__file__).resolve().parent
 
@@ -21,7 +22,8 @@ def show(what: str, f: Any) -> None:
     except Exception as error:
         if "-v" in sys.argv:
             traceback.print_exc()
-        print(what, type(error).__name__, (str(error).splitlines() or [""])[0][:90])
+        line = (str(error).splitlines() or [""])[0].partition(" (error ")[0]  # ours goes on with where it was
+        print(what, type(error).__name__, line[:90])
         return
     values = value if isinstance(value, (list, tuple)) else [value]
     texts = [f"{v.dtype}{list(v.shape)}{v.tolist()}" if isinstance(v, torch.Tensor) else repr(v) for v in values]
@@ -97,6 +99,15 @@ def operators(m: Any) -> None:
     show("converted", lambda: m.converted(y, torch.ones(1, dtype=torch.int32)))
 
 
+class Refuses(TorchDispatchMode):
+    """A sum that is called within, from C++ too, is an error of Python's."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.overloadpacket is torch.ops.aten.add:
+            raise KeyError("mine")
+        return func(*args, **(kwargs or {}))
+
+
 def library(_: Any) -> None:
     ops = torch.ops.shim_cxx_test
     x = torch.tensor([1.0, -2.0])
@@ -125,6 +136,11 @@ def library(_: Any) -> None:
     show("not a dictionary", lambda: ops.multiplied([x], {"a": 2}))
     show("next", lambda: [ops.next(2), ops.next(2.5), ops.next(True)])
     show("fails", lambda: ops.fails(x))
+    show("standard exception", lambda: ops.thrown(x, 0))
+    show("wrong pointer", lambda: ops.thrown(x.int(), 1))
+    with Refuses():
+        show("Python's error", lambda: ops.thrown(x, 2))
+    show("after it", lambda: ops.thrown(x, 2))
     show("inferred", lambda: ops.inferred(x, 2, [2, 1]))
     show("old_way", lambda: ops.old_way(x))
     show("wrong", lambda: ops.scaled("x", 2))

@@ -5,6 +5,7 @@ program.txt is what PyTorch 2.13 prints for the same sources (``make test-refere
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -90,3 +91,41 @@ def test_the_header_is_precompiled_once(tmp_path):
     )
     done = run(str(program), cache=tmp_path)
     assert done.stdout.split() == ["True", "True", "1", "True"], done.stdout + done.stderr
+
+
+SETUP = """
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CppExtension
+
+extension = CppExtension("packaged._C", ["bound.cpp"], extra_compile_args=["-O0"])
+setup(
+    name="packaged", version="1.2", packages=["packaged"], install_requires=["torch"],
+    ext_modules=[extension], cmdclass={"build_ext": BuildExtension},
+)
+"""
+BOUND = """
+#include <torch/extension.h>
+at::Tensor twice(at::Tensor x) { return x * 2; }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("twice", &twice); }
+"""
+
+
+def test_pip_installs_a_project_whose_setup_imports_torch(tmp_path):
+    pytest.importorskip("setuptools")
+    if importlib.util.find_spec("setuptools.command.bdist_wheel") is None:
+        pytest.importorskip("wheel")  # older setuptools take bdist_wheel from there
+    project, site = tmp_path / "project", tmp_path / "site"
+    (project / "packaged").mkdir(parents=True)
+    (project / "packaged/__init__.py").write_text("import torch\nfrom packaged._C import twice\n")
+    (project / "setup.py").write_text(SETUP)
+    (project / "bound.cpp").write_text(BOUND)
+    options = ["--no-build-isolation", "--no-deps", "--no-index", "--target", str(site)]
+    done = run("-m", "pip", "install", *options, str(project), cache=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import sys\nsys.path.insert(0, {str(site)!r})\n"
+        "import torch, packaged\nprint(packaged.twice(torch.ones(2)).tolist())\n"
+    )
+    done = run(str(program), cache=tmp_path)
+    assert done.stdout.split() == ["[2.0,", "2.0]"], done.stderr
