@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import importlib.util
 import os
@@ -194,6 +193,8 @@ class ScopeFinder:
             return
         loader: Any = spec.loader
         if "name" not in getattr(loader, "__dict__", {}):
+            import copy  # seldom, and it takes a tenth of compat's import
+
             loader = spec.loader = copy.copy(loader)  # shared by many modules (zipimporter)
 
         def exec_module(module: ModuleType) -> None:

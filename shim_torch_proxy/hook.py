@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+from _thread import RLock  # threading's own, without the rest of it
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from importlib import import_module
@@ -33,7 +33,7 @@ class Token:
         return f"Token(scope={self.scope!r}, version={self.version!r}, hidden={self.hidden!r})"
 
 
-_lock = threading.RLock()
+_lock = RLock()
 _entries: list[Token] = []
 _layers: dict[str, ExitStack] = {}  # in the order of installation
 _scope = Scope()  # immutable snapshot, replaced whole: readers take no lock

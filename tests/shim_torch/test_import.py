@@ -135,3 +135,44 @@ def test_the_module_is_called_torch_by_who_asked_for_torch():
             "disable_torch_proxy()\nimport shim_torch\nprint(shim_torch.__name__)"
         )
         assert run(code).split() == ["torch", "torch.nn", "torch", "shim_torch"]
+
+
+def test_operators_are_defined_when_they_are_asked_for():
+    """Few by the import, most of what elementary programs use at the first one that is not there, all others with torch.nn."""
+    code = """
+import threading
+import shim_torch as torch
+from shim_torch._impl.table import operators as table
+def state():
+    return table._common, table._whole
+methods = set(dir(torch.Tensor))
+def keys():
+    return set(table._defined)
+def of(some):  # names of operators, whatever their overload
+    return {(table.RECORDS[key].ns, name.partition(".")[0]) for key in some for name in table._defined[key]}
+assert (torch.ones(2) + 1).sum().shape == () and state() == (False, False)
+first, few = keys(), of(keys())
+shapes = []
+threads = [threading.Thread(target=lambda: shapes.append(torch.rand(3).sort().values.shape)) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert shapes == [(3,)] * 8 and state() == (True, False)
+assert torch._segment_reduce is torch.segment_reduce and torch.cat([torch.ones(1)] * 2).shape == (2,)
+assert torch.ones(2, 2).gather(1, torch.tensor([[0], [1]])).shape == (2, 1) and state() == (True, False)
+assert (-torch.ones(2) @ torch.ones(2)).item() == -2 and (~torch.tensor([True, False])).tolist() == [False, True]
+second, common = keys() - first, of(keys() - first)
+import shim_torch.nn
+assert state() == (True, True)
+rest = of(keys() - first - second)
+assert not few & common and not few & rest and not common & rest, (few & common, few & rest, common & rest)
+assert set(dir(torch.Tensor)) == methods
+print("ok")"""
+    assert run(code) == "ok"
+
+
+def test_the_list_of_operators_has_those_that_wait():
+    code = "import shim_torch as t; print('sort' in t._core.operator_names('aten'), 'histc' in t._core.operator_names('aten'))"
+    assert run(code) == "True True"
+    assert run("import shim_torch as t; print(len(t._core.operator_overloads('aten::histc')))") != "0"

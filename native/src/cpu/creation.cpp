@@ -6,7 +6,7 @@
 #include "cpu/loops.h"
 #include "ops/integer_range.h"
 #include "ops/placed.h"
-#include "ops/spacing.h"
+#include "cpu/spacing.h"
 
 namespace shim {
 namespace {
@@ -43,11 +43,9 @@ Outcome<Tensor> float_range(double start, double end, double step, DType t) {
 }
 
 template <class T> void spaced(const TensorImpl& out, const Spacing<T>& by) {
-  using Step = typename Spacing<T>::Step;
   const int64_t steps = out.numel();
   T* to = out.data_as<T>();
-  for (int64_t i = 0; i < steps / 2; ++i) to[i] = T(std::fma(by.step, Step(i), by.first));
-  for (int64_t i = steps / 2; i < steps; ++i) to[i] = T(std::fma(-by.step, Step(steps - 1 - i), by.last));
+  for (int64_t i = 0; i < steps; ++i) to[i] = by.at(i, steps);
 }
 
 }  // namespace
@@ -82,7 +80,7 @@ Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<
     spaced<T>(*out, by);
     return out;
   };
-  return for_spaced_dtype<Outcome<Tensor>>(t, run, NotMine{"another dtype than an integer, float32 and float64"});
+  return for_spaced_dtype<Outcome<Tensor>>(t, run, NotMine{"another dtype than an integer and a float"});
 }
 
 Outcome<Tensor> empty_like(const Tensor& self, std::optional<DType> dtype, std::nullopt_t, std::optional<Device> device,

@@ -7,7 +7,7 @@
 #include "cuda/entries/triangle.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
-#include "ops/spacing.h"
+#include "cpu/spacing.h"
 
 namespace shim::cuda {
 namespace {

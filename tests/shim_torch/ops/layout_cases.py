@@ -58,6 +58,7 @@ jvp(lambda t: torch.linalg.cholesky(t, upper=True), (definite,), (matrix,))
 torch.func.hessian(lambda t: torch.linalg.cholesky(t).sum())(definite[:2, :2])
 [torch.linspace(-5, 9, n, dtype=torch.int8) for n in (0, 1, 2, 5, 7, 30)]
 [torch.linspace(0.5, 9.7, 5, dtype=t) for t in (torch.uint8, torch.int16, torch.int32, torch.int64, torch.float32)]
+[torch.linspace(a, b, n, dtype=t) for a, b, n in ((-3, 2.7, 40), (0.1, 3, 9), (0.001, 0.9, 1000)) for t in (torch.float16, torch.bfloat16)]
 torch.linspace(-5, 9, 7, dtype=torch.uint8)
 torch.linspace(300, 1, 3, dtype=torch.int8)
 torch.linspace(-7.9, 7.9, 9, dtype=torch.uint8)
