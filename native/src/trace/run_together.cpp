@@ -1,13 +1,9 @@
-// What is deferred, as a Program (program/program.h): made once for a stretch of the tree and what of it is still wanted.
+#include "trace/run_together.h"
+
 #include <algorithm>
 
-#include "python/trace.h"
-#include "python/trace_modes.h"
-#include "python/trace_rules.h"
+namespace shim::trace {
 
-namespace shim {
-
-using namespace trace;
 using Path = std::span<const Session::Deferred>;
 using Slots = std::vector<Ref<Storage>>;
 
@@ -108,7 +104,6 @@ bool run_as_program(Session& session, Path path, Slots& storages) {
   }
   std::vector<Scalar> parameters;
   for (const Session::Deferred& d : path) parameters.insert(parameters.end(), d.parameters.begin(), d.parameters.end());
-  WithoutModes without;
   found->second->run(given, parameters);
   ++session.programs;
   for (size_t i = 0; i < given.size(); ++i) {
@@ -123,4 +118,4 @@ bool run_as_program(Session& session, Path path, Slots& storages) {
   return true;
 }
 
-}  // namespace shim
+}  // namespace shim::trace
