@@ -130,7 +130,7 @@ PyObject* trace_call(
   CHECK(Kind::Runtime, !current(), "trace_call(): a compiled function runs already");
   Storage::run_deferred = run_deferred;
   Session::execute = execute_node;
-  Session::run_together = run_as_program;
+  Session::run_together = run_together;
   Session::who_asks = who_asks;
   Session::on_break = raise_unsupported;
   Running running(trees.now(), watch);

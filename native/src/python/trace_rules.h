@@ -16,11 +16,11 @@ void note_line(trace::TreeNode&);  // the user's line that runs
 trace::Break who_asks(const char* reason);
 extern PyObject *deferral_rule,
     *division_rule;  // of a record: None or why its calls run at once; whether integers may divide by zero
-PyObject* described_node(const trace::TreeNode&);  // bind_trace.cpp
+PyObject* described_node(const trace::TreeNode&);  // trace_described.cpp
 extern PyObject* lowering;                         // (backend, nodes, given, wanted, tensors) -> a function
 std::vector<Tensor> tensors_of(PyObject* result);
 bool run_by_backend(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
-bool run_as_program(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
+bool run_together(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
 std::vector<Tensor> execute_node(
     const trace::TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);
 

@@ -15,6 +15,7 @@
 #include "python/trace_modes.h"
 #include "python/trace_rules.h"
 #include "python/values.h"
+#include "trace/run_together.h"
 
 namespace shim {
 
@@ -217,6 +218,12 @@ void TracedInplace::ran() {
     learn(*session_, op_, args_, n_, nullptr);
   else
     at_once(*session_, op_, "it gives its argument another shape");
+}
+
+bool run_together(Session& s, std::span<const Session::Deferred> path, std::vector<Ref<Storage>>& storages) {
+  if (s.tree().backend) return run_by_backend(s, path, storages);
+  WithoutModes without;
+  return run_as_program(s, path, storages);
 }
 
 std::vector<Tensor> execute_node(

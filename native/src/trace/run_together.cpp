@@ -1,14 +1,11 @@
-// What is deferred, as a Program (program/program.h): made once for a stretch of the tree and what of it is still wanted.
+#include "trace/run_together.h"
+
 #include <algorithm>
 
 #include "cuda/driver.h"
-#include "python/trace.h"
-#include "python/trace_modes.h"
-#include "python/trace_rules.h"
 
-namespace shim {
+namespace shim::trace {
 
-using namespace trace;
 using Path = std::span<const Session::Deferred>;
 using Slots = std::vector<Ref<Storage>>;
 
@@ -88,7 +85,6 @@ Ref<program::Program> program_of(Path path, Numbering& numbers, const Slots& sto
 }  // namespace
 
 bool run_as_program(Session& session, Path path, Slots& storages) {
-  if (session.tree().backend) return run_by_backend(session, path, storages);
   Numbering numbers = numbers_of(path, storages);
   Stretch stretch{path.front().node, path.back().node, {}};
   for (uint32_t slot : numbers.slots) stretch.outlive.push_back(storages[slot]->hidden() && outlives(storages[slot]));
@@ -112,7 +108,6 @@ bool run_as_program(Session& session, Path path, Slots& storages) {
   }
   std::vector<Scalar> parameters;
   for (const Session::Deferred& d : path) parameters.insert(parameters.end(), d.parameters.begin(), d.parameters.end());
-  WithoutModes without;
   const auto& [program, replay] = found->second;
   const bool graph = replay && !cuda::capturing_now();
   if (graph)
@@ -134,4 +129,4 @@ bool run_as_program(Session& session, Path path, Slots& storages) {
   return true;
 }
 
-}  // namespace shim
+}  // namespace shim::trace
