@@ -89,3 +89,10 @@ def test_forward_gradients_can_be_switched_off_everywhere():
         with fw.dual_level():
             assert fw.unpack_dual(fw.make_dual(torch.ones(1), torch.ones(1)) * 2).tangent is None
     assert fw._is_fwd_grad_enabled()
+
+
+@pytest.mark.parametrize("name", ["log1p", "expm1", "exp2", "log10", "relu"])
+def test_names_of_nodes_are_large_after_a_digit(name):
+    node = getattr(shim_torch.ones(2, requires_grad=True), name)().grad_fn
+    said = {"log1p": "Log1P", "expm1": "Expm1", "exp2": "Exp2", "log10": "Log10", "relu": "Relu"}[name]
+    assert node.name() == f"{said}Backward0"

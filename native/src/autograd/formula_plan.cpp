@@ -10,6 +10,7 @@
 namespace shim {
 namespace {
 
+// As PyTorch names nodes: a letter is large after a line, and after a digit (Log1PBackward0).
 std::string camel(const std::string& name) {
   std::string out;
   bool up = true;
@@ -19,7 +20,7 @@ std::string camel(const std::string& name) {
       continue;
     }
     out += up ? char(std::toupper(static_cast<unsigned char>(c))) : c;
-    up = false;
+    up = std::isdigit(static_cast<unsigned char>(c));
   }
   return out;
 }
