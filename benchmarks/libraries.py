@@ -1,12 +1,14 @@
 """The test suites of kernel libraries under PyTorch and under ours, in one run: what passes with PyTorch and not with ours.
 
-    python benchmarks/libraries.py SUITES [--only liger,fla] [--workers 4] [--together 3] [--seconds 30] [--keep 2]
+    python benchmarks/libraries.py SUITES [--only liger,fla] [--workers 4] [--together 3] [--seconds 30] [--keep 2] [--cheap]
 
 SUITES holds a folder for each library (the names are those of ``ALL`` below) with what its repository or source package
 has beside its code; the libraries themselves are installed or on ``PYTHONPATH``. PyTorch runs a sample of the tests for at
 most ``--seconds``; then ours, under ``python -m compat run``, the same ones that passed. Each line gives the number that
 passed with PyTorch, how many of them passed with ours and how many were not reached; below stand the others, with reasons.
-A suite that needs what is not installed is named with what it lacks. Needs pytest-xdist.
+A suite that needs what is not installed is named with what it lacks. ``--cheap`` takes of the large suites only files whose
+kernels compile fast, and more cases of each. The tests of a file run in one process (they may share files on disk, and compile
+the same kernels). Needs pytest-xdist.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ class Suite:
     options: tuple[str, ...] = ()
     leave_out: tuple[str, ...] = ()  # files whose names contain one of these
     keep: int = 0  # cases of each function, instead of the command's
+    cheap: str = ""  # files (the names between test_ and .py) whose kernels compile fast
+    cheap_keep: int = 0  # cases of each function of theirs
     settings: tuple[tuple[str, str], ...] = ()  # of the environment
 
 
@@ -48,14 +52,29 @@ ALL = [
         ("liger_kernel", "triton", "transformers"),
         ("test/ops/**/test_*.py", "test/transformers/test_*.py", "test/chunked_loss/test_*.py", "test/triton/test_*.py"),
         leave_out=("cute", "cutile", "trainer_integration", "npu", "flex_attention"),
+        cheap="rms_norm fused_add_rms_norm layer_norm softmax relu_squared dyt group_norm kl_div jsd tvd embedding rope "
+        "llama4_rope qwen2vl_mrope poly_norm sparsemax swiglu geglu cross_entropy",
+        cheap_keep=8,
     ),
-    Suite("fla", ("fla", "triton", "einops"), ("tests/ops/**/test_*.py", "tests/modules/test_*.py"), keep=1),
+    Suite(
+        "fla",
+        ("fla", "triton", "einops"),
+        ("tests/ops/**/test_*.py", "tests/modules/test_*.py"),
+        keep=1,
+        cheap="activation l2norm l2warp rotary token_shift cross_entropy kl_div cumsum index pooling pack csr",
+        cheap_keep=6,
+    ),
     Suite(
         "flaggems",
         ("flag_gems", "triton", "sqlalchemy"),
         ("tests/test_*.py",),
-        options=("--mode", "quick"),
+        options=("--quick",),
         settings=(("GEMS_VENDOR", "nvidia"),),
+        cheap="abs acos add addcmul all amax aminmax angle any arange argmax asinh atan bitwise_and_tensor celu clamp clamp_min "
+        "cos cummax cumsum diag div dot elu eq erf exp fill flip full ge gelu greater gt isfinite isnan le log log_softmax "
+        "logical_and lt masked_fill max maximum mean min mul ne neg ones pow prod reciprocal relu rsqrt sigmoid silu sin "
+        "softmax sqrt stack sub sum tanh tile trace triu where_self_out zeros",
+        cheap_keep=3,
     ),
     Suite("gemlite", ("gemlite", "triton"), ("tests/test_*.py",), keep=8),
     Suite("conch", ("conch", "triton"), ("tests/*_test.py",)),
@@ -100,9 +119,11 @@ def missing(suite: Suite) -> list[str]:
     return [name for name in suite.needs if not found(name)]
 
 
-def files(suite: Suite, folder: Path) -> list[str]:
+def files(suite: Suite, folder: Path, cheap: bool) -> list[str]:
     """The suite's test files, relative to its folder."""
     listed = {path for pattern in suite.paths for path in folder.glob(pattern)}
+    if cheap and suite.cheap:
+        listed = {path for path in listed if path.stem.removeprefix("test_") in suite.cheap.split()}
     kept = [path for path in listed if not any(part in path.name for part in suite.leave_out)]
     return sorted(str(path.relative_to(folder)) for path in kept)
 
@@ -123,7 +144,18 @@ def run(suite: Suite, folder: Path, side: str, options: argparse.Namespace, ids:
     with tempfile.TemporaryDirectory() as scratch:
         record, log, names = Path(scratch, "record"), Path(scratch, "log"), Path(scratch, "ids")
         record.touch()
-        pytest = ["pytest", "-q", "-p", "library_outcomes", "-p", "no:cacheprovider", "-n", str(options.workers)]
+        pytest = [
+            "pytest",
+            "-q",
+            "-p",
+            "library_outcomes",
+            "-p",
+            "no:cacheprovider",
+            "-n",
+            str(options.workers),
+            "--dist",
+            "loadfile",
+        ]
         pytest += [
             "--rootdir",
             str(folder),
@@ -136,7 +168,8 @@ def run(suite: Suite, folder: Path, side: str, options: argparse.Namespace, ids:
             *suite.options,
         ]
         if ids is None:
-            pytest += ["--keep", str(suite.keep or options.keep), *files(suite, folder)]
+            keep = options.cheap and suite.cheap_keep or suite.keep or options.keep
+            pytest += ["--keep", str(keep), *files(suite, folder, options.cheap)]
         else:
             names.write_text("\n".join(ids))
             pytest += ["--only-ids", str(names), *sorted({name.split("::")[0] for name in ids})]
@@ -164,8 +197,8 @@ def run(suite: Suite, folder: Path, side: str, options: argparse.Namespace, ids:
         tests: dict[str, tuple[str, str]] = {}
         for line in lines:  # a test that passes and fails in its teardown has two lines: the later one counts
             tests[line["id"]] = (line["outcome"], line["why"])
-        tail = [line for line in log.read_text(errors="replace").splitlines() if line.strip()][-1:]
-        return Outcome(tests, not whole, time.monotonic() - start, tail[0][:160] if tail else "")
+        tail = [line for line in log.read_text(errors="replace").splitlines() if line.strip()][-3:]
+        return Outcome(tests, not whole, time.monotonic() - start, " | ".join(line.strip()[:160] for line in tail))
 
 
 def compared(suite: Suite, options: argparse.Namespace) -> str:
@@ -208,6 +241,7 @@ def main() -> None:
     parser.add_argument("--together", type=int, default=1, help="suites at the same time")
     parser.add_argument("--seconds", type=float, default=600.0, help="at most, a suite and side")
     parser.add_argument("--keep", type=int, default=2, help="cases of each test function")
+    parser.add_argument("--cheap", action="store_true", help="files whose kernels compile fast, more cases of each")
     parser.add_argument("--peer", default=sys.executable, help="the Python that has PyTorch, where it is another")
     parser.add_argument("--hidden", default="", help="packages that are absent for ours, as compat run takes them")
     parser.add_argument("--show", type=int, default=30, help="of those that only fail with ours")

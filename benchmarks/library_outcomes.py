@@ -34,14 +34,18 @@ def sampled(items: list[Any], keep: int) -> list[Any]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[Any]) -> None:
-    """Workers of pytest-xdist must agree on the order: it is that of the names' digests."""
+    """Workers of pytest-xdist must agree on the order: it is that of the digests of the files, then of the names."""
     kept = list(items)
     if config.getoption("--only-ids"):
         names = set(Path(config.getoption("--only-ids")).read_text().splitlines())
         kept = [item for item in kept if item.nodeid in names]
     elif config.getoption("--keep"):
         kept = sampled(kept, config.getoption("--keep"))
-    items[:] = sorted(kept, key=lambda item: hashlib.sha1(item.nodeid.encode()).digest())
+    items[:] = sorted(kept, key=lambda item: (_digest(item.nodeid.split("::")[0]), _digest(item.nodeid)))
+
+
+def _digest(name: str) -> bytes:
+    return hashlib.sha1(name.encode()).digest()
 
 
 def reason(report: Any) -> str:

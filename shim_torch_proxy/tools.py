@@ -1,9 +1,11 @@
-"""Modules that look names up, or run source text, for their caller: pickle, mock, pytest, pydoc, timeit and others."""
+"""Modules that look names up, or run source text, for their caller: pickle, mock, pytest, pydoc, timeit, ctypes and others."""
 
 from __future__ import annotations
 
 import builtins
 import functools
+import importlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -105,6 +107,25 @@ def _puts_names(module: ModuleType, scope: Callable[[], Scope], in_scope: Callab
     yield module.NullTranslations, "install", call
 
 
+def _loads(module: ModuleType, scope: Callable[[], Scope], in_scope: Callable[[], bool]) -> Iterator[Change]:
+    """``ctypes`` opens libraries that link to libtorch, as after an import of PyTorch: what they lack is loaded once one fails."""
+    plain = vars(module).get("_dlopen")
+    if plain is None:
+        return
+
+    def _dlopen(name: Any, *flags: Any) -> Any:
+        try:
+            return plain(name, *flags)
+        except OSError as error:
+            lacks = str(error).partition(":")[0]
+            if not lacks.startswith(("libtorch", "libc10")) or not os.path.exists(name) or not in_scope():
+                raise
+        importlib.import_module(f"{modules.ROOT}._impl.extensions.load").prepare(os.fspath(name))
+        return plain(name, *flags)
+
+    yield module, "_dlopen", functools.wraps(plain)(_dlopen)
+
+
 CHANGES: dict[str, Give] = {
     **({"gettext": _puts_names} if sys.version_info < (3, 12) else {}),
     "pickle": _imports,
@@ -117,6 +138,7 @@ CHANGES: dict[str, Give] = {
     "lazy_loader": _imports,
     "timeit": _runs,
     "code": _runs,
+    "ctypes": _loads,
     "doctest": _runs,
 }
 importer.for_callers.update(CHANGES)

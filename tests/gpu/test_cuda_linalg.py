@@ -112,3 +112,11 @@ def test_empty_and_large():
     same(lambda a: L.lu_factor(a)[1], a)
     x = made("complex64", 3, 4).cuda()
     assert torch.nansum(x).is_cuda and torch.isclose(torch.nansum(x), x.sum())
+
+
+def test_trace_of_bools_is_counted():
+    x = torch.tensor([[True, True], [False, True]])
+    with pytest.raises(NotImplementedError, match='"trace" not implemented'):
+        x.trace()
+    traced = x.cuda().trace()
+    assert traced.dtype is torch.int64 and traced.item() == 2

@@ -116,6 +116,11 @@ def test_streams_and_memory(library, tmp_path):
         assert found == [True, True, True, 4096 * 4, 0, 3]
 
 
+def test_the_current_stream_is_asked_for_with_the_interpreters_lock(library, tmp_path):
+    for locked, unlocked in together(library, 2, "asked_for_streams", tmp_path):
+        assert locked > 8 and unlocked == 0
+
+
 def test_a_collective_that_does_not_end(library, tmp_path):
     first, _ = together(library, 2, "stuck", tmp_path, "2")
     (kind, text), took, again = first

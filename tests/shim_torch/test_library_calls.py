@@ -21,7 +21,8 @@ def seen(name, call, key="CPU"):
         call()
     except Seen as caught:
         args, kwargs = caught.args[0]
-        return [a if not isinstance(a, torch.Tensor) else "tensor" for a in args], kwargs
+        shown = {name: "tensor" if isinstance(a, torch.Tensor) else a for name, a in kwargs.items()}
+        return [a if not isinstance(a, torch.Tensor) else "tensor" for a in args], shown
     finally:
         library._destroy()
     return None
@@ -77,6 +78,39 @@ def test_defaults_are_left_out(name, call, args, kwargs):
     ],
 )
 def test_numbers_have_overloads_of_their_own(name, call, args):
+    assert seen(name, call) == (args, {})
+
+
+@pytest.mark.parametrize(
+    "name, call, args",
+    [
+        ("greater.Scalar_out", lambda: torch.greater(X, 0, out=B.clone()), ["tensor", 0]),
+        ("gt.Scalar_out", lambda: torch.gt(X, 0, out=B.clone()), ["tensor", 0]),
+        ("gt.Tensor_out", lambda: torch.gt(X, X, out=B.clone()), ["tensor", "tensor"]),
+        ("pow.Tensor_Scalar_out", lambda: torch.pow(X, 2, out=X.clone()), ["tensor", 2]),
+        ("pow.Scalar_out", lambda: torch.pow(2, X, out=X.clone()), [2, "tensor"]),
+        ("remainder.Scalar_out", lambda: torch.remainder(X, 2, out=X.clone()), ["tensor", 2]),
+        ("bitwise_left_shift.Tensor_Scalar_out", lambda: torch.bitwise_left_shift(I, 1, out=I.clone()), ["tensor", 1]),
+        ("copysign.out", lambda: torch.copysign(X, X, out=X.clone()), ["tensor", "tensor"]),
+        ("xlogy.OutTensor", lambda: torch.xlogy(X, X, out=X.clone()), ["tensor", "tensor"]),
+        ("xlogy.OutScalar_Self", lambda: torch.xlogy(2, X, out=X.clone()), [2, "tensor"]),
+    ],
+)
+def test_results_given_have_overloads_of_their_own(name, call, args):
+    assert seen(name, call) == (args, {"out": "tensor"})
+
+
+@pytest.mark.parametrize(
+    "name, call, args",
+    [
+        ("celu", lambda: torch.nn.functional.celu(X, 0.5), ["tensor", 0.5]),
+        ("celu_", lambda: torch.nn.functional.celu_(X.clone(), 0.5), ["tensor", 0.5]),
+        ("selu", lambda: torch.nn.functional.selu(X), ["tensor"]),
+        ("selu_", lambda: torch.nn.functional.selu(X.clone(), True), ["tensor"]),
+        ("relu6", lambda: torch.nn.functional.relu6(X), ["tensor"]),
+    ],
+)
+def test_activations_call_operators_of_their_own(name, call, args):
     assert seen(name, call) == (args, {})
 
 

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "core/held_object.h"
 #include "core/tensor.h"
 #include "ops/schema.h"
+#include "ops/value.h"
 
 #define SHIM_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -47,16 +49,19 @@ Device make_device(int32_t type, int32_t index);
 DType make_dtype(int32_t number);
 
 // A torch.Generator that compiled code holds: what an AtenGeneratorHandle points to.
-class HeldGenerator : public RefCounted {
+class HeldGenerator final : public RefCounted {
  public:
-  explicit HeldGenerator(Device d) : device(d) {}
+  HeldGenerator(void* o, Device d) : device(d), object(o) {}
   const Device device;
+  const HeldObject object;
 };
 
 // --- values (values.cpp) ----------------------------------------------------------------------------------------------
 inline Cell from_device(Device d) noexcept { return (Cell(uint32_t(d.type)) << 32) + uint32_t(int32_t(d.index)); }
 inline Device to_device(Cell v) { return make_device(int32_t(v >> 32), int32_t(uint32_t(v))); }
-void release(const ArgType&, Cell) noexcept;  // frees what a value owns that nobody took
+Cell cell_of(const shim::Value&, const ArgType&);        // a new cell that owns what it refers to (cells.cpp)
+shim::Value value_in(Cell, const ArgType&, ValueRoom&);  // what a cell holds, lent
+void release(const ArgType&, Cell) noexcept;             // frees what a value owns that nobody took
 void release_arguments(const Schema&, const Cell* stack, size_t n) noexcept;
 
 // --- the registry (registry.cpp): filled while libraries load, on any thread, with or without the GIL ----------------
@@ -94,6 +99,7 @@ struct Host {
   void (*warn)(const char* text) = nullptr;
   void (*set_stream)(void* stream, int device) = nullptr;
   void* (*pool_stream)(bool high_priority, int device) = nullptr;
+  Device (*generator_device)(void* generator) = nullptr;
   void (*locked)(void (*f)(void*), void* context) = nullptr;  // runs f with the GIL
 };
 Host& host();

@@ -1,5 +1,6 @@
 #include "distributed/nccl_group.h"
 
+#include "core/interpreter_lock.h"
 #include "distributed/session.h"
 
 namespace shim::distributed {
@@ -88,8 +89,8 @@ void NcclGroup::shutdown() {
   }
 }
 
-DeviceComm NcclGroup::make(int device, const std::string& key, int rank, int size) {
-  CHECK(Kind::Runtime, !cuda::capturing(cuda::current_stream(device)),
+DeviceComm NcclGroup::make(int device, cuda::CUstream current, const std::string& key, int rank, int size) {
+  CHECK(Kind::Runtime, !cuda::capturing(current),
       "torch.distributed: a group's first collective makes its NCCL communicator, which cannot happen while a CUDA "
       "graph "
       "is captured: run one collective of the group before");
@@ -113,21 +114,22 @@ DeviceComm NcclGroup::make(int device, const std::string& key, int rank, int siz
   return {*made, new_stream(device, high_priority_)};
 }
 
-DeviceComm& NcclGroup::communicator(int device) {
+DeviceComm& NcclGroup::communicator(int device, cuda::CUstream current) {
   const std::lock_guard held(lock_);
   auto found = comms_.find(device);
   if (found == comms_.end())
-    found = comms_.emplace(device, make(device, str("nccl/", comms_.size()), rank_, size())).first;
+    found = comms_.emplace(device, make(device, current, str("nccl/", comms_.size()), rank_, size())).first;
   return found->second;
 }
 
 // A single message has a communicator of its two ends, so that others do not wait behind it.
-DeviceComm& NcclGroup::pair(int device, int peer) {
+DeviceComm& NcclGroup::pair(int device, cuda::CUstream current, int peer) {
   const std::lock_guard held(lock_);
   auto found = pairs_.find({device, peer});
   if (found == pairs_.end()) {
     const int low = std::min(rank_, peer), high = std::max(rank_, peer);
-    found = pairs_.emplace(std::pair{device, peer}, make(device, str("nccl/", low, ":", high), rank_ == high, 2)).first;
+    const DeviceComm made = make(device, current, str("nccl/", low, ":", high), rank_ == high, 2);
+    found = pairs_.emplace(std::pair{device, peer}, made).first;
   }
   return found->second;
 }
@@ -135,7 +137,9 @@ DeviceComm& NcclGroup::pair(int device, int peer) {
 std::shared_ptr<NcclGroup> NcclGroup::split(
     int device, int color, int key, std::vector<int> members, const std::string& name, Milliseconds timeout) {
   check_usable();
-  Comm from = communicator(device).comm;
+  const cuda::CUstream current = cuda::current_stream(device);
+  const Unlocked others_run;
+  Comm from = communicator(device, current).comm;
   auto made = std::make_shared<Comm>(nullptr);
   const auto hopeless = [this] { return peers_ && peers_->changes() ? peers_->hopeless(members_) : std::string(); };
   bounded("ncclCommSplit", timeout, hopeless, [made, device, from, color, key] {
@@ -158,6 +162,7 @@ void NcclGroup::begin_coalescing() {
 std::shared_ptr<NcclWork> NcclGroup::end_coalescing(bool later, Milliseconds timeout) {
   std::vector<DeviceCollective> all;
   {
+    const Unlocked others_run;
     const std::lock_guard held(lock_);
     coalescing_ = false;
     all.swap(coalesced_);
@@ -165,13 +170,18 @@ std::shared_ptr<NcclWork> NcclGroup::end_coalescing(bool later, Milliseconds tim
   if (all.empty()) return nullptr;
   check_usable();
   const int device = device_of(all[0]);
+  const cuda::CUstream current = cuda::current_stream(device);
+  const Unlocked others_run;
   for (DeviceCollective& w : all) w.timeout = timeout;
-  return run(std::move(all), communicator(device), device, later, false);
+  return run(std::move(all), communicator(device, current), {device, current}, later, false);
 }
 
+// CuPy keeps its current streams in objects of Python: they are asked for before the interpreter's lock is let go.
 std::shared_ptr<NcclWork> NcclGroup::start(DeviceCollective&& what) {
   check_usable();
   const int device = device_of(what);
+  const cuda::CUstream current = cuda::current_stream(device);
+  const Unlocked others_run;
   if (coalescing_) {
     const std::lock_guard held(lock_);
     coalesced_.push_back(std::move(what));
@@ -180,18 +190,19 @@ std::shared_ptr<NcclWork> NcclGroup::start(DeviceCollective&& what) {
   const bool message = what.kind == Act::send || what.kind == Act::receive;
   const int peer = what.root;
   const bool later = what.later;
-  DeviceComm& c = message ? pair(device, peer) : communicator(device);
+  DeviceComm& c = message ? pair(device, current, peer) : communicator(device, current);
   if (message) what.root = rank_ < peer ? 1 : 0;  // the other one of two
   std::vector<DeviceCollective> one;
   one.push_back(std::move(what));
-  return run(std::move(one), c, device, later, true);
+  return run(std::move(one), c, {device, current}, later, true);
 }
 
 std::shared_ptr<NcclWork> NcclGroup::run(
-    std::vector<DeviceCollective> what, DeviceComm& c, int device, bool later, bool alone) {
+    std::vector<DeviceCollective> what, DeviceComm& c, Asked from, bool later, bool alone) {
   const cuda::Driver& d = cuda::driver();
+  const auto [device, current] = from;
   const cuda::OnDevice on(device);
-  const cuda::CUstream current = cuda::current_stream(device), stream = later ? c.stream : current;
+  const cuda::CUstream stream = later ? c.stream : current;
   auto work = std::make_shared<NcclWork>(shared_from_this(), std::move(what), ++sequence_, device);
   work->captured_ = cuda::capturing(current);
   if (work->captured_) c.in_graphs = true;

@@ -76,11 +76,11 @@ class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
   NcclGroup(std::shared_ptr<Store>, std::string prefix, int rank, std::vector<int> members, std::string name,
       std::shared_ptr<const Peers>, Milliseconds meeting, bool high_priority);
   ~NcclGroup();
-  // Null where it is not asynchronous.
+  // Null where it is not asynchronous. `start`, `end_coalescing` and `split` are called with the interpreter's lock, and let go of it.
   std::shared_ptr<NcclWork> start(DeviceCollective&&);
   void begin_coalescing();  // what is started from now on is issued together
   std::shared_ptr<NcclWork> end_coalescing(bool later, Milliseconds timeout);
-  DeviceComm& communicator(int device);  // made where there is none
+  DeviceComm& communicator(int device, cuda::CUstream current);  // made where there is none
   // The members of each part make a group of theirs; null for who is in none. All ranks call it.
   std::shared_ptr<NcclGroup> split(
       int device, int color, int key, std::vector<int> members, const std::string& name, Milliseconds timeout);
@@ -93,9 +93,13 @@ class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
 
  private:
   friend class NcclWork;
-  DeviceComm& pair(int device, int peer);
-  DeviceComm make(int device, const std::string& key, int rank, int size);
-  std::shared_ptr<NcclWork> run(std::vector<DeviceCollective>, DeviceComm&, int device, bool later, bool alone);
+  struct Asked {  // where a collective was started
+    int device;
+    cuda::CUstream current;
+  };
+  DeviceComm& pair(int device, cuda::CUstream current, int peer);
+  DeviceComm make(int device, cuda::CUstream current, const std::string& key, int rank, int size);
+  std::shared_ptr<NcclWork> run(std::vector<DeviceCollective>, DeviceComm&, Asked, bool later, bool alone);
   void issue(const DeviceCollective&, nccl::Comm, cuda::CUstream);
   void issue_reduction(const DeviceCollective&, nccl::Comm, cuda::CUstream);
   void issue_exchange(const DeviceCollective&, nccl::Comm, cuda::CUstream);

@@ -158,7 +158,6 @@ void NcclWork::wait_on_host(Milliseconds at_most) {
     if (now - began > Milliseconds(2)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   if (state_ == State::failed) throw Failure(FailureKind::backend, error());
-  order_current_stream();
 }
 
 // --- the watchdog --------------------------------------------------------------------------------------------------------

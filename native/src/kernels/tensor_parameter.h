@@ -59,7 +59,8 @@ template <On on> struct Parameter<const Tensor&, on> {
 template <On on> struct Parameter<PlainTensor, on> {
   static bool fits(const Argument& a) { return Parameter<const Tensor&, on>::fits(a); }
   bool take(const Value& v, const char** why) {
-    return tensor_.take(v, why) && (!acts_for_itself(*v.t) || (*why = "a tensor of a subclass", false));
+    return tensor_.take(v, why) &&
+           (v.width == Value::plain || !acts_for_itself(*v.t) || (*why = "a tensor of a subclass", false));
   }
   PlainTensor value() const { return {tensor_.value()}; }
 

@@ -1,13 +1,16 @@
 #pragma once
-// What crosses between an operator's call and its kernels: a bound argument, and what the kernel gives. Neither knows the interpreter
-// that calls; python/values.h is where they meet it.
+// What crosses between the interpreter and C++: a value, and what a kernel gives. Neither knows the interpreter; python/values.h is
+// where they meet it. Recorded steps, the stable ABI's cells and those of extensions are made from values and read as values.
+#include <memory>
 #include <new>
+#include <string_view>
+#include <vector>
 
 #include "ops/kernels.h"
 
 namespace shim {
 
-// A bound argument. It owns nothing: who binds the call keeps what it refers to.
+// A bound argument, or whatever else comes from the interpreter or goes there. It owns nothing: who made it keeps what it refers to.
 struct Value {
   enum Tag : uint8_t {
     none,
@@ -22,13 +25,18 @@ struct Value {
     layout,
     memory_format,
     list,
-    object
+    object,
+    // Only of what extensions take and give:
+    tensors,  // a list that the interpreter can change, also where it is empty; others that hold no tensors are tuples there
+    dict,   // `size` keys, each followed by its value
+    stream  // i, of device `size`
   };
-  enum Width : uint8_t { word, unsigned_word, wider };
+  // Of an integer: of 64 bits with a sign, of 64 bits without one, or of more. Of a tensor: of a class of its own, or not.
+  enum Width : uint8_t { word, unsigned_word, wider, plain = word, subclass = wider };
 
   Tag tag = none;
-  Width width = word;  // of an integer: of 64 bits with a sign, of 64 bits without one, or of more
-  uint32_t size = 0;   // of a text or a list
+  Width width = word;
+  uint32_t size = 0;   // of a text, a list or a dict
   union {
     int64_t i = 0;  // of booleans, dtypes, layouts and memory formats too
     double f;
@@ -41,6 +49,13 @@ struct Value {
   double imag = 0;
 
   Value() : i(0) {}
+  Value(Tag t, int64_t number) : tag(t), i(number) {}
+  Value(Tag t, uint32_t n, const Value* of) : tag(t), size(n), items(of) {}
+  explicit Value(TensorImpl* t) : tag(t ? tensor : none), t(t) {}
+  explicit Value(double d) : tag(real), f(d) {}
+  explicit Value(Device d) : tag(device), where(d) {}
+  explicit Value(std::string_view s) : tag(text), size(uint32_t(s.size())), chars(s.data()) {}
+  explicit Value(const Scalar&);
   bool is_number() const { return tag >= boolean && tag <= complex; }
   Scalar number() const {  // of a number; Kind::Overflow where it is wider than a kernel's numbers
     if (tag == real) return {Scalar::Float, 0, f};
@@ -48,6 +63,28 @@ struct Value {
     return other_number();
   }
   Scalar other_number() const;
+  const char* type_name() const;  // as Python calls it
+};
+
+// Memory for the values of lists, which lives as long as this.
+class ValueRoom {
+ public:
+  ValueRoom() = default;
+  ValueRoom(const ValueRoom&) = delete;
+  ValueRoom& operator=(const ValueRoom&) = delete;
+  Value* take(size_t n) {
+    if (used_ + n > kFew) return take_more(n);
+    used_ += n;
+    return reinterpret_cast<Value*>(few_) + used_ - n;
+  }
+
+ private:
+  Value* take_more(size_t n);
+
+  static constexpr size_t kFew = 24;
+  size_t used_ = 0;
+  std::unique_ptr<std::vector<std::unique_ptr<Value[]>>> more_;
+  alignas(Value) std::byte few_[kFew * sizeof(Value)];
 };
 
 // Whether f(TensorImpl&) is true of a tensor among the arguments or in their lists; it is not asked about those after it.

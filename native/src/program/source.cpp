@@ -38,7 +38,7 @@ std::string shown(const Steps& s, const Value& v) {
   if (auto* d = std::get_if<Device>(&v.is)) return "'" + to_string(*d) + "'";
   if (std::holds_alternative<LayoutNumber>(v.is)) return "layout";
   if (std::holds_alternative<MemoryFormat>(v.is)) return "memory_format";
-  if (std::holds_alternative<Ref<Held>>(v.is)) return "generator";
+  if (std::holds_alternative<Ref<HeldObject>>(v.is)) return "generator";
   auto* list = std::get_if<List>(&v.is);
   if (!list) return "None";
   std::string text = "[";

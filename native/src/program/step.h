@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/held_object.h"
 #include "core/tensor.h"
 #include "ops/kernels.h"
 #include "ops/operator.h"
@@ -30,14 +31,12 @@ struct Parameter {  // a number that a call brings: Steps::parameters has the tr
 struct LayoutNumber {  // torch.strided is 0
   int8_t number;
 };
-// An object that the interpreter owns: a generator. Who made it knows its class (python/program_values.h).
-class Held : public RefCounted {};
 
 struct Value;
 using List = std::vector<Value>;
 struct Value {  // monostate: None. Numbers are what Python had: bool, int and float as such, others as a Scalar.
   std::variant<std::monostate, TensorRef, Parameter, bool, int64_t, double, Scalar, std::string, DType, Device,
-      LayoutNumber, MemoryFormat, Ref<Held>, List>
+      LayoutNumber, MemoryFormat, Ref<HeldObject>, List>
       is;
 };
 

@@ -209,10 +209,20 @@ std::string compile_a_reduction(
   return wrong.empty() ? compile_reduction(std::string(op).c_str(), in, compute, out, vector, architecture) : wrong;
 }
 
+intptr_t (*cupy_stream_pointer)(int) = nullptr;
+
+// It reads objects of Python, and would crash on a thread that let go of the interpreter's lock.
+intptr_t locked_stream_pointer(int device) {
+  if (PyGILState_Check()) return cupy_stream_pointer(device);
+  const GilAcquire gil;
+  return cupy_stream_pointer(device);
+}
+
 PyObject* stream_getter(PyObject*, PyObject* capsule) {  // CuPy's `intptr_t get_stream_ptr(int)`
   void* function = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
   if (!function) return nullptr;
-  use_cupy_stream_getter(reinterpret_cast<intptr_t (*)(int)>(function));
+  cupy_stream_pointer = reinterpret_cast<intptr_t (*)(int)>(function);
+  use_cupy_stream_getter(locked_stream_pointer);
   Py_RETURN_NONE;
 }
 

@@ -55,12 +55,7 @@ PyObject* group_start(PyObject* self, PyObject* const* args, Py_ssize_t n) {
     c.name = utf8(args[0]);
     c.later = args[10] == Py_True;
     if (PyErr_Occurred() || !numbers(args[7], &c.input_counts) || !numbers(args[8], &c.output_counts)) return nullptr;
-    std::shared_ptr<NcclWork> work;
-    {
-      const GilRelease released;
-      work = in<NcclGroup>(self).start(std::move(c));
-    }
-    return given(std::move(work));
+    return given(in<NcclGroup>(self).start(std::move(c)));
   });
 }
 
@@ -73,14 +68,7 @@ PyObject* group_end(PyObject* self, PyObject* args) {
   int later;
   long long timeout;
   if (!PyArg_ParseTuple(args, "pL", &later, &timeout)) return nullptr;
-  return between([&] {
-    std::shared_ptr<NcclWork> work;
-    {
-      const GilRelease released;
-      work = in<NcclGroup>(self).end_coalescing(later, Milliseconds(timeout));
-    }
-    return given(std::move(work));
-  });
+  return between([&] { return given(in<NcclGroup>(self).end_coalescing(later, Milliseconds(timeout))); });
 }
 
 // communicator(device): (ncclComm_t, the stream of asynchronous collectives), as numbers
@@ -89,9 +77,10 @@ PyObject* group_communicator(PyObject* self, PyObject* device) {
   if (PyErr_Occurred()) return nullptr;
   return between([&] {
     DeviceComm found;
+    const cuda::CUstream current = cuda::current_stream(index);
     {
       const GilRelease released;
-      found = in<NcclGroup>(self).communicator(index);
+      found = in<NcclGroup>(self).communicator(index, current);
     }
     return Py_BuildValue(
         "KK", reinterpret_cast<unsigned long long>(found.comm), reinterpret_cast<unsigned long long>(found.stream));
@@ -108,12 +97,8 @@ PyObject* group_split(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "iiiOsL", &device, &color, &key, &ranks, &name, &timeout) || !numbers(ranks, &members))
     return nullptr;
   return between([&]() -> PyObject* {
-    std::shared_ptr<NcclGroup> made;
-    {
-      const GilRelease released;
-      made =
-          in<NcclGroup>(self).split(device, color, key, {members.begin(), members.end()}, name, Milliseconds(timeout));
-    }
+    std::shared_ptr<NcclGroup> made =
+        in<NcclGroup>(self).split(device, color, key, {members.begin(), members.end()}, name, Milliseconds(timeout));
     return made ? hold<NcclGroup>(std::move(made)) : Py_NewRef(Py_None);
   });
 }
@@ -153,6 +138,7 @@ PyObject* work_wait(PyObject* self, PyObject* timeout) {
       const GilRelease released;
       in<NcclWork>(self).wait_on_host(Milliseconds(at_most));
     }
+    in<NcclWork>(self).order_current_stream();
     Py_RETURN_TRUE;
   });
 }

@@ -1,9 +1,10 @@
 // Calls of compiled functions, as functions of shim_torch._impl.native._core (shim_torch/_impl/compile).
-#include "python/module_function.h"
+#include "python/module_parameters.h"
 #include "python/owned_ref.h"
 #include "python/tensors_in.h"
 #include "python/trace.h"
 #include "python/trace_rules.h"
+#include "python/values.h"
 
 namespace shim {
 
@@ -11,7 +12,6 @@ using namespace trace;
 
 namespace {
 
-constexpr const char* kTrees = "shim_torch.Trees";
 PyObject* unsupported = nullptr;  // (reason, file, line) raises torch._dynamo.exc.Unsupported
 
 struct Trees {  // what a function does may depend on the default dtype
@@ -28,11 +28,11 @@ struct Trees {  // what a function does may depend on the default dtype
   }
 };
 
-Trees& trees_of(PyObject* o) {
-  auto* t = static_cast<Trees*>(PyCapsule_GetPointer(o, kTrees));
-  if (!t) throw PythonError();
-  return *t;
-}
+}  // namespace
+
+template <> constexpr const char* module_call::capsule_name<Trees> = "shim_torch.Trees";
+
+namespace {
 
 void run_deferred(const Storage& s) {
   Session* session = current();
@@ -80,90 +80,85 @@ PyObject* described(const Session& s) {
       Py_ssize_t(s.programs), "breaks", breaks.o, "reasons", reasons.o, "left", int(!s.following()));
 }
 
-// trace_call(trees, function, args, kwargs, watch, forbid, seen) -> its result; `seen` is called with what happened
-PyObject* trace_call(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 7) return PyErr_Format(PyExc_TypeError, "trace_call() takes 7 arguments");
-  return guarded([&]() -> PyObject* {
-    CHECK(Kind::Runtime, !current(), "trace_call(): a compiled function runs already");
-    Storage::run_deferred = run_deferred;
-    Session::execute = execute_node;
-    Session::run_together = run_as_program;
-    Session::who_asks = who_asks;
-    Session::on_break = raise_unsupported;
-    Running running(trees_of(args[0]).now(), args[4] == Py_True);
-    Session& s = running.session;
-    s.breaks_forbidden = args[5] == Py_True;
-    if (s.watching) {
-      each_tensor(args[2], [&](TensorImpl& t) { s.watch(*t.storage()); });
-      s.rewatch();
-    }
-    OwnedRef result{PyObject_Call(args[1], args[2], args[3])};
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    const bool failed = type != nullptr;
-    s.unwatch();
-    try {
-      s.flush();
-    } catch (...) {
-      if (!failed) throw;
-      PyErr_Clear();  // the function's own error is what its caller is to see
-    }
-    OwnedRef info = owned(described(s));
-    PyErr_Restore(type, value, trace);
+// The pending exception, which is set again at the end.
+struct Failed {
+  PyObject *type, *value, *trace;
+  Failed() { PyErr_Fetch(&type, &value, &trace); }
+  ~Failed() {
+    if (type) PyErr_Restore(type, value, trace);
+  }
+  explicit operator bool() const { return type; }
+};
+
+// Runs what is deferred; the function's own error is what its caller is to see.
+void flush_last(Session& s, bool failed) {
+  s.unwatch();
+  try {
+    s.flush();
+  } catch (...) {
+    if (!failed) throw;
+    PyErr_Clear();
+  }
+}
+
+// Its result; `seen` is called with what happened.
+PyObject* trace_call(
+    Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs, bool watch, bool forbid, PyObject* seen) {
+  CHECK(Kind::Runtime, !current(), "trace_call(): a compiled function runs already");
+  Storage::run_deferred = run_deferred;
+  Session::execute = execute_node;
+  Session::run_together = run_as_program;
+  Session::who_asks = who_asks;
+  Session::on_break = raise_unsupported;
+  Running running(trees.now(), watch);
+  Session& s = running.session;
+  s.breaks_forbidden = forbid;
+  if (s.watching) {
+    each_tensor(args, [&](TensorImpl& t) { s.watch(*t.storage()); });
+    s.rewatch();
+  }
+  OwnedRef result{PyObject_Call(f, args, kwargs)}, info;
+  {
+    const Failed failed;
+    flush_last(s, bool(failed));
+    info = owned(described(s));
     if (failed) return nullptr;
-    owned(PyObject_CallOneArg(args[6], info.o));
-    return result.give();
-  });
+  }
+  owned(PyObject_CallOneArg(seen, info.o));
+  return result.give();
 }
 
-// trace_trees(most_ways, together)
-PyObject* trace_trees(PyObject*, PyObject* args) {
-  Py_ssize_t most_ways;
-  int together;
-  if (!PyArg_ParseTuple(args, "np:trace_trees", &most_ways, &together)) return nullptr;
-  return PyCapsule_New(new Trees{size_t(most_ways), together != 0, {}}, kTrees,
-      [](PyObject* o) { delete static_cast<Trees*>(PyCapsule_GetPointer(o, kTrees)); });
+PyObject* trace_trees(int64_t most_ways, bool together) {
+  return PyCapsule_New(new Trees{size_t(most_ways), together, {}}, module_call::capsule_name<Trees>,
+      [](PyObject* o) { delete static_cast<Trees*>(PyCapsule_GetPointer(o, module_call::capsule_name<Trees>)); });
 }
 
-PyObject* trace_active(PyObject*, PyObject*) { return PyBool_FromLong(tracing && current()->on_this_thread()); }
+bool trace_active() { return tracing && current()->on_this_thread(); }
 
-PyObject* trace_possible(PyObject*, PyObject*) {  // no other thread could meet hidden memory
-  return PyBool_FromLong(!PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp)));
+bool trace_possible() {  // no other thread could meet hidden memory
+  return !PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp));
 }
 
-PyObject* trace_flush(PyObject*, PyObject*) {
-  return guarded([]() -> PyObject* {
-    if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
-    Py_RETURN_NONE;
-  });
+void trace_flush() {
+  if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
 }
 
-// trace_break(reason): what the user asks for ends the graph here
-PyObject* trace_break(PyObject*, PyObject* reason) {
-  return guarded([&]() -> PyObject* {
-    if (current() && !inside_traced) current()->asked(nullptr, utf8(reason));
-    Py_RETURN_NONE;
-  });
+// What the user asks for ends the graph here.
+void trace_break(std::string_view reason) {
+  if (current() && !inside_traced) current()->asked(nullptr, std::string(reason).c_str());
 }
 
-// trace_pause(): operators run as they are called until trace_resume() gets what it gave
-PyObject* trace_pause(PyObject*, PyObject*) {
-  return guarded([]() -> PyObject* {
-    if (current()) current()->unwatch(), current()->flush();
-    const bool was = tracing;
-    set_tracing(false);
-    return PyBool_FromLong(was);
-  });
+// Operators run as they are called until trace_resume() gets what this gave.
+bool trace_pause() {
+  if (current()) current()->unwatch(), current()->flush();
+  const bool was = tracing;
+  set_tracing(false);
+  return was;
 }
-PyObject* trace_resume(PyObject*, PyObject* was) {
-  set_tracing(was == Py_True && current());
-  Py_RETURN_NONE;
-}
-
-PyObject* dims_tuple(IntArrayRef dims) { return size_object(dims); }
+void trace_resume(bool was) { set_tracing(was && current()); }
 
 PyObject* described(const TensorSpec& t, const char* what) {
-  OwnedRef sizes = owned(dims_tuple(t.sizes())), strides = owned(dims_tuple(t.strides()));
+  OwnedRef sizes = owned(size_object(t.sizes())), strides = owned(size_object(t.strides()));
   OwnedRef dtype = owned(dtype_object(t.dtype)), device = owned(device_object(t.device));
   return Py_BuildValue("(sIOOLOOi)", what, t.slot, sizes.o, strides.o, static_cast<long long>(t.offset), dtype.o,
       device.o, int(t.fresh));
@@ -186,7 +181,7 @@ PyObject* described(const TreeNode& node) {
     } else if (a.kind == ArgumentSpec::parameter) {
       one = owned(Py_BuildValue("(s)", "number"));
     } else {
-      OwnedRef value = owned(argument_of(a, {}, nullptr));
+      OwnedRef value = owned(object_of(NodeArguments({}).of(a, nullptr)));
       one = owned(Py_BuildValue("(sO)", "constant", value.o));
     }
     if (PyList_Append(arguments, one) < 0) throw PythonError();
@@ -198,68 +193,55 @@ PyObject* described(const TreeNode& node) {
   return Py_BuildValue("(sOOsi)", node.op->full_name().c_str(), arguments.o, results.o, node.file.c_str(), node.line);
 }
 
-// trace_steps(trees) -> the ways through the function, each a list of its operators
-PyObject* trace_steps(PyObject*, PyObject* trees) {
-  return guarded([&]() -> PyObject* {
-    OwnedRef ways = owned(PyList_New(0));
-    for (auto& [dtype, tree] : trees_of(trees).by_dtype) {
-      std::vector<const TreeNode*> open{&tree->root};
-      while (!open.empty()) {
-        const TreeNode* at = open.back();
-        open.pop_back();
-        for (auto& next : at->next) open.push_back(next.get());
-        if (!at->next.empty() || at == &tree->root) continue;
-        OwnedRef way = owned(PyList_New(0));
-        for (const TreeNode* node = at; node->op; node = node->before) {
-          OwnedRef one = owned(described(*node));
-          if (PyList_Append(way, one) < 0) throw PythonError();
-        }
-        if (PyList_Reverse(way) < 0 || PyList_Append(ways, way) < 0) throw PythonError();
+// The ways through the function, each a list of its operators.
+PyObject* trace_steps(Trees& trees) {
+  OwnedRef ways = owned(PyList_New(0));
+  for (auto& [dtype, tree] : trees.by_dtype) {
+    std::vector<const TreeNode*> open{&tree->root};
+    while (!open.empty()) {
+      const TreeNode* at = open.back();
+      open.pop_back();
+      for (auto& next : at->next) open.push_back(next.get());
+      if (!at->next.empty() || at == &tree->root) continue;
+      OwnedRef way = owned(PyList_New(0));
+      for (const TreeNode* node = at; node->op; node = node->before) {
+        OwnedRef one = owned(described(*node));
+        if (PyList_Append(way, one) < 0) throw PythonError();
       }
+      if (PyList_Reverse(way) < 0 || PyList_Append(ways, way) < 0) throw PythonError();
     }
-    return ways.give();
-  });
+  }
+  return ways.give();
 }
 
-// trace_sources(trees) -> the text of each program
-PyObject* trace_sources(PyObject*, PyObject* trees) {
-  return guarded([&]() -> PyObject* {
-    OwnedRef all = owned(PyList_New(0));
-    for (auto& [dtype, tree] : trees_of(trees).by_dtype)
-      for (auto& [stretch, program] : tree->programs) {
-        if (!program) continue;
-        const std::string source = program->source();
-        OwnedRef text = owned(PyUnicode_FromStringAndSize(source.data(), Py_ssize_t(source.size())));
-        if (PyList_Append(all, text) < 0) throw PythonError();
-      }
-    return all.give();
-  });
+std::vector<std::string> trace_sources(Trees& trees) {
+  std::vector<std::string> all;
+  for (auto& [dtype, tree] : trees.by_dtype)
+    for (auto& [stretch, program] : tree->programs)
+      if (program) all.push_back(program->source());
+  return all;
 }
 
-// set_trace_hooks(reason_against, divides_integers, unsupported)
-PyObject* set_trace_hooks(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 3) return PyErr_Format(PyExc_TypeError, "set_trace_hooks() takes 3 arguments");
-  Py_XSETREF(deferral_rule, Py_NewRef(args[0]));
-  Py_XSETREF(division_rule, Py_NewRef(args[1]));
-  Py_XSETREF(unsupported, Py_NewRef(args[2]));
-  Py_RETURN_NONE;
+void set_trace_hooks(PyObject* reason_against, PyObject* divides_integers, PyObject* raises_unsupported) {
+  Py_XSETREF(deferral_rule, Py_NewRef(reason_against));
+  Py_XSETREF(division_rule, Py_NewRef(divides_integers));
+  Py_XSETREF(unsupported, Py_NewRef(raises_unsupported));
 }
 
-template <auto F> PyCFunction fast() { return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(F)); }
-
-PyMethodDef trace_functions[] = {
-    {"trace_trees", trace_trees, METH_VARARGS,
-        "What is known of a compiled function, nothing yet: of so many ways through it at most."},
-    {"trace_call", fast<&trace_call>(), METH_FASTCALL, "Calls a function while its operators are traced."},
-    {"trace_active", trace_active, METH_NOARGS, "Whether this thread's calls of operators are traced."},
-    {"trace_possible", trace_possible, METH_NOARGS, "Whether no other thread of Python runs."},
-    {"trace_flush", trace_flush, METH_NOARGS, "Runs what is deferred."},
-    {"trace_break", trace_break, METH_O, "Ends the graph here, for a reason."},
-    {"trace_pause", trace_pause, METH_NOARGS, "Runs what is deferred; operators run at once from here."},
-    {"trace_resume", trace_resume, METH_O, "Ends a pause."},
-    {"trace_steps", trace_steps, METH_O, "The operators of a compiled function, a list a way through it."},
-    {"trace_sources", trace_sources, METH_O, "The programs of a compiled function, as text."},
-    {"set_trace_hooks", fast<&set_trace_hooks>(), METH_FASTCALL, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
+                                     "(most_ways, together): what is known of a compiled function, nothing yet: of so "
+                                     "many ways through it at most."),
+    function<&trace_call>("trace_call",
+        "(trees, function, args, kwargs, watch, forbid, seen): calls a function while its operators are traced."),
+    function<&trace_active>("trace_active", "Whether this thread's calls of operators are traced."),
+    function<&trace_possible>("trace_possible", "Whether no other thread of Python runs."),
+    function<&trace_flush>("trace_flush", "Runs what is deferred."),
+    function<&trace_break>("trace_break", "(reason): ends the graph here."),
+    function<&trace_pause>("trace_pause", "Runs what is deferred; operators run at once from here."),
+    function<&trace_resume>("trace_resume", "(what trace_pause() gave): ends a pause."),
+    function<&trace_steps>("trace_steps", "(trees): the operators of a compiled function, a list a way through it."),
+    function<&trace_sources>("trace_sources", "(trees): the programs of a compiled function, as text."),
+    function<&set_trace_hooks>("set_trace_hooks"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // What kernels ask of Python: its lock, its generators, calls with a history. And why they left calls to bodies.
+#include "core/held_object.h"
 #include "core/interpreter_lock.h"
 #include "cpu/generator.h"
 #include "ops/recorded_call.h"
@@ -31,6 +32,14 @@ PyObject* operator_declines(PyObject*, PyObject*) { return guarded(declines); }
 
 void* release_lock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 void take_lock(void* was) { PyEval_RestoreThread(static_cast<PyThreadState*>(was)); }
+
+void retain_object(void* o) { Py_INCREF(static_cast<PyObject*>(o)); }
+void release_object(void* o) {
+  if (!python_lives()) return;
+  GilAcquire gil;
+  Py_DECREF(static_cast<PyObject*>(o));
+}
+const char* type_name_of(void* o) { return Py_TYPE(static_cast<PyObject*>(o))->tp_name; }
 
 PyObject* default_generator() {
   static PyObject* found = [] {
@@ -68,6 +77,7 @@ PyMethodDef functions[] = {
 
 int bind_kernel_calls(PyObject* module) {
   interpreter_lock = {release_lock, take_lock};
+  interpreter_objects = {retain_object, release_object, type_name_of};
   GeneratorLease::take = numbers_of;
   GeneratorLease::give_back = [](void* held) { Py_DECREF(static_cast<PyObject*>(held)); };
   recorded_call = call_recorded;

@@ -19,6 +19,22 @@ template <> struct Argument<TensorImpl&> : Argument<const TensorImpl&> {
   TensorImpl& value() const { return const_cast<TensorImpl&>(Argument<const TensorImpl&>::value()); }
 };
 
+// What Python holds in a capsule of that name.
+template <class T> constexpr const char* capsule_name = nullptr;
+template <class T>
+  requires(capsule_name<T> != nullptr)
+struct Argument<T&> {
+  bool take(PyObject* o, const char**) {
+    held_ = static_cast<T*>(PyCapsule_GetPointer(o, capsule_name<T>));
+    if (!held_) throw PythonError();
+    return true;
+  }
+  T& value() const { return *held_; }
+
+ private:
+  T* held_ = nullptr;
+};
+
 template <> struct Argument<const Dims&> {  // any sequence of integers, or one
   bool take(PyObject* o, const char**) {
     if (!dims_of(o, &dims_)) throw PythonError();

@@ -9,9 +9,6 @@ namespace shim {
 program::List values_of(program::Recorder&, PyObject* const* args, size_t n);
 // The tensors of what an operator gave, lists' one by one.
 void collect_tensors(PyObject* result, std::vector<Tensor>& into);
-// New references.
-PyObject* object_of(const program::Value&, program::Storages, std::span<const Scalar> parameters);
-PyObject* number_object(const Scalar&);
 int bind_program(PyObject* module);
 
 }  // namespace shim

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "python/dispatch.h"
+#include "python/owned_ref.h"
 #include "python/stable_values.h"
+#include "python/values.h"
 
 namespace shim {
 
@@ -51,7 +53,7 @@ void bind_stack(const Schema& s, Cell* stack, Bound& b) {
   b.reset(n);
   for (size_t i = 0; i < n; ++i) {
     try {
-      b.set(i, from_value(stack[i], s.args[i].type));
+      b.set(i, object_from(stack[i], s.args[i].type));
     } catch (...) {
       for (size_t rest = i + 1; rest < n; ++rest) abi::release(s.args[rest].type, stack[rest]);
       throw;
@@ -62,7 +64,7 @@ void bind_stack(const Schema& s, Cell* stack, Bound& b) {
 // A gradient that was not asked for (convolution_backward's output_mask) is None in Python, an undefined tensor in C++.
 Cell returned(PyObject* o, const ArgType& type) {
   const bool undefined = o == Py_None && type.base == ArgType::Tensor && !type.list && !type.optional;
-  return undefined ? reinterpret_cast<Cell>(abi::undefined_handle()) : to_value(o, type);
+  return undefined ? reinterpret_cast<Cell>(abi::undefined_handle()) : abi::cell_of(Values().of(o), type);
 }
 
 void put_returns(const Schema& s, PyObject* result, Cell* stack) {
@@ -121,6 +123,11 @@ void warn(const char* text) {
   if (!Py_IsInitialized()) return;
   GilAcquire gil;
   if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) PyErr_WriteUnraisable(nullptr);
+}
+
+Device generator_device(void* generator) {
+  OwnedRef device = owned(PyObject_GetAttrString(static_cast<PyObject*>(generator), "device"));
+  return device_of(device);
 }
 
 void locked(void (*f)(void*), void* context) {
@@ -255,6 +262,7 @@ int bind_stable_abi(PyObject* module) {
       .warn = warn,
       .set_stream = set_stream,
       .pool_stream = pool_stream,
+      .generator_device = generator_device,
       .locked = locked};
   before_lookup = take_over_libraries;
   return PyModule_AddFunctions(module, stable_abi_functions);

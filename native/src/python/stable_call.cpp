@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "python/stable_values.h"
+#include "python/values.h"
 
 namespace shim {
 
@@ -31,7 +32,7 @@ PyObject* returned(const Schema& s, const Cell* stack) {
     try {
       const ArgType type = returned_type(s.returns[i].type, stack[i]);
       const bool narrow = type.base != s.returns[i].type.base && !type.optional;
-      o = from_value(narrow ? Cell(int64_t(int32_t(stack[i]))) : stack[i], type);
+      o = object_from(narrow ? Cell(int64_t(int32_t(stack[i]))) : stack[i], type);
       if (PyTuple_CheckExact(o)) Py_SETREF(o, PySequence_List(o));
     } catch (const Error& e) { problem = e.what(); } catch (const PythonError&) {
     }
@@ -78,15 +79,26 @@ PyObject* exception_type(const std::exception& e) {
 
 }  // namespace
 
+PyObject* object_from(abi::Cell c, const ArgType& t) {
+  struct Owner {
+    const ArgType& type;
+    Cell cell;
+    ~Owner() { abi::release(type, cell); }
+  } owner{t, c};
+  ValueRoom room;
+  return object_of(abi::value_in(c, t, room));
+}
+
 PyObject* call_stable(const Schema& s, abi::Kernel kernel, PyObject* const* args, size_t n) {
   constexpr size_t kInline = 24;
   const size_t cells = std::max(n, s.returns.size());
   Cell inline_stack[kInline];
   std::vector<Cell> heap(cells > kInline ? cells : 0);
   Cell* stack = cells > kInline ? heap.data() : inline_stack;
+  const Values given(args, n);
   size_t done = 0;
   try {
-    for (; done < n; ++done) stack[done] = to_value(args[done], s.args[done].type);
+    for (; done < n; ++done) stack[done] = abi::cell_of(given.data()[done], s.args[done].type);
   } catch (...) {
     abi::release_arguments(s, stack, done);
     throw;

@@ -1,15 +1,13 @@
 #pragma once
-// Between Python objects and the cells of the stable C ABI, by schema type. Everything here needs the GIL.
+// Compiled kernels of the stable C ABI as Python calls them, and its calls of operators. Everything here needs the GIL.
 #include "abi/abi.h"
 #include "python/object.h"
 
 namespace shim {
 
-// A new value that owns what it refers to. Throws Error, or PythonError with a Python error set.
-abi::Cell to_value(PyObject*, const ArgType&);
-// Takes over what the value owns, also when it fails. A new reference, as bound arguments are: tuples for lists of
-// numbers, lists for lists of tensors.
-PyObject* from_value(abi::Cell, const ArgType&);
+// Takes over what the cell owns, also when it fails. A new reference, as bound arguments are: tuples for lists of numbers, lists for
+// lists of tensors.
+PyObject* object_from(abi::Cell, const ArgType&);
 // Calls a compiled kernel with bound arguments, the GIL released. A new reference; null with a Python error set.
 PyObject* call_stable(const Schema&, abi::Kernel, PyObject* const* args, size_t n);
 

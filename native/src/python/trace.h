@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "python/dispatch.h"
-#include "trace/session.h"
+#include "trace/arguments.h"
 
 namespace shim {
 
@@ -37,18 +37,6 @@ class TracedInplace {
   std::optional<trace::TensorSpec> target_;
   bool deferred_ = false;
 };
-
-// trace_arguments.cpp
-struct Given {  // what a call brings for a node
-  std::vector<Tensor> inputs;
-  std::vector<Scalar> parameters;
-};
-bool matches(trace::Session&, const trace::TreeNode&, PyObject* const* args, size_t n, Given&);
-// A node for the call; null with the reason: it cannot be deferred. `result` is null of operators that write to their first argument.
-std::unique_ptr<trace::TreeNode> node_of(
-    trace::Session&, Operator&, PyObject* const* args, size_t n, PyObject* result, const char** why);
-PyObject* argument_of(const trace::ArgumentSpec&, std::span<const Tensor> inputs, const Scalar* parameter);  // new
-std::vector<Tensor> tensors_of(PyObject* result);  // of what an operator gave
 
 int bind_trace(PyObject* module);  // bind_trace.cpp
 

@@ -1,8 +1,6 @@
 // What is deferred, as a Program (program/program.h): made once for a stretch of the tree and what of it is still wanted.
 #include <algorithm>
 
-#include "python/owned_ref.h"
-#include "python/program_values.h"
 #include "python/trace.h"
 #include "python/trace_modes.h"
 #include "python/trace_rules.h"
@@ -57,9 +55,7 @@ program::Value value_of(const TreeNode& node, const ArgumentSpec& a, Numbering& 
       items.push_back(given ? program::Value{ref_of(node.inputs[at++], numbers, storages)} : program::Value{});
     return {std::move(items)};
   }
-  OwnedRef constant = owned(argument_of(a, {}, nullptr));
-  program::Recorder none;
-  return std::move(values_of(none, &constant.o, 1)[0]);
+  return a.value;
 }
 
 Ref<program::Program> program_of(Path path, Numbering& numbers, const Slots& storages) {

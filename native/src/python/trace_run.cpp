@@ -1,4 +1,5 @@
 // Operators of a compiled function: deferred where its tree knows them, else run and learned.
+#include <algorithm>
 #include <utility>
 
 #include "autograd/autocast.h"
@@ -46,14 +47,30 @@ PyObject* results_object(const TreeNode& node, std::vector<Tensor>&& results) {
 }
 
 TreeNode* known(Session& s, Operator& op, PyObject* const* args, size_t n, Given& given) {
-  if (!s.following()) return nullptr;
+  if (!s.following() || s.at()->next.empty()) return nullptr;
+  const Values values(args, n);
   for (auto& next : s.at()->next) {
     if (next->op != &op || next->wants_gradient != composite_wants_gradient(op, args, n)) continue;
     given.inputs.clear();
     given.parameters.clear();
-    if (matches(s, *next, args, n, given)) return next.get();
+    if (matches(s, *next, values.data(), n, given)) return next.get();
   }
   return nullptr;
+}
+
+// What the operator gave; a null tensor in the place of each thing that is none.
+Produced produced_by(PyObject* result) {
+  Produced all;
+  if (!result) return all;
+  all.form = is_tensor(result) ? Results::one : PyTuple_Check(result) ? Results::tuple : Results::list;
+  const Values values(&result, 1);
+  const Value& v = *values.data();
+  const auto add = [&](const Value& one) { all.tensors.emplace_back(one.tag == Value::tensor ? one.t : nullptr); };
+  if (v.tag == Value::list)
+    std::ranges::for_each(std::span(v.items, v.size), add);
+  else
+    add(v);
+  return all;
 }
 
 // Whether something deferred touches what an operator that runs at once is given.
@@ -94,15 +111,14 @@ bool learn(Session& s, Operator& op, PyObject* const* args, size_t n, PyObject* 
   if (!why && s.tree().full()) s.leave_tree();
   if (!why && !s.following()) why = "too many ways through the function";
   if (why) return at_once(s, op, why);
-  std::unique_ptr<TreeNode> node = node_of(s, op, args, n, result, &why);
+  const Produced produced = produced_by(result);
+  std::unique_ptr<TreeNode> node = node_of(s, op, Values(args, n).data(), n, produced, &why);
   if (!node) return at_once(s, op, why);
   node->wants_gradient = composite_wants_gradient(op, args, n);
   note_line(*node);
   TreeNode* made = node.get();
-  std::vector<Tensor> results;
-  if (result) results = tensors_of(result);
   s.add(std::move(node));
-  s.went(*made, results);
+  s.went(*made, produced.tensors);
   return true;
 }
 
@@ -203,14 +219,15 @@ std::vector<Tensor> execute_node(
   Bound b;
   b.reset(n);
   size_t parameter = 0;
+  NodeArguments arguments(inputs);
   for (size_t i = 0; i < n; ++i) {
     const ArgumentSpec& a = node.arguments[i];
     const Scalar* number = a.kind == ArgumentSpec::parameter ? &parameters[parameter++] : nullptr;
-    b.set(i, owned(argument_of(a, inputs, number)).give());
+    b.set(i, object_of(arguments.of(a, number)));
   }
   if (node.form != Results::none) {
     OwnedRef r = owned(run_functional(*node.op, b.data(), n));
-    return tensors_of(r.o);
+    return produced_by(r.o).tensors;
   }
   Storage& written = *inputs[0]->storage();
   const uint32_t version = written.version().load();

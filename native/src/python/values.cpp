@@ -1,5 +1,7 @@
 #include "python/values.h"
 
+#include <algorithm>
+
 #include "core/sparse.h"
 #include "kernels/tensor_parameter.h"
 #include "python/native_ops.h"
@@ -7,10 +9,19 @@
 
 namespace shim {
 
+inline void Values::put_list(Value& v, PyObject* o) {
+  const size_t n = size_t(PySequence_Fast_GET_SIZE(o));
+  Value* items = room_.take(n);
+  for (size_t i = 0; i < n; ++i) put(items[i], PySequence_Fast_GET_ITEM(o, Py_ssize_t(i)));
+  v = {Value::list, uint32_t(n), items};
+}
+
 void Values::put_other(Value& v, PyObject* o) {
   MemoryFormat format;
   int layout;
-  if (PyLong_Check(o)) {
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    put_list(v, o);
+  } else if (PyLong_Check(o)) {
     int overflow = 0;
     v.tag = PyBool_Check(o) ? Value::boolean : Value::integer;
     v.i = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -19,10 +30,9 @@ void Values::put_other(Value& v, PyObject* o) {
     v.i = int64_t(PyLong_AsUnsignedLongLong(o));
     v.width = PyErr_Occurred() ? Value::wider : Value::unsigned_word;
     PyErr_Clear();
-  } else if (PyTuple_Check(o) || PyList_Check(o)) {
-    put_list(v, o);
   } else if (is_tensor(o)) {
     v.tag = Value::tensor;
+    v.width = Value::subclass;
     v.t = unwrap(o);
   } else if (is_dtype(o)) {
     v.tag = Value::dtype;
@@ -46,6 +56,8 @@ void Values::put_other(Value& v, PyObject* o) {
   } else if (Py_ssize_t n = 0; PyUnicode_Check(o) && (v.chars = PyUnicode_AsUTF8AndSize(o, &n))) {
     v.tag = Value::text;
     v.size = uint32_t(n);
+  } else if (PyDict_Check(o)) {
+    put_dict(v, o);
   } else {
     PyErr_Clear();  // of a text without UTF-8
     v.tag = Value::object;
@@ -53,18 +65,14 @@ void Values::put_other(Value& v, PyObject* o) {
   }
 }
 
-void Values::put_list(Value& v, PyObject* o) {
-  const size_t n = size_t(PySequence_Fast_GET_SIZE(o));
-  Value* items = room(n);
-  for (size_t i = 0; i < n; ++i) put(items[i], PySequence_Fast_GET_ITEM(o, Py_ssize_t(i)));
-  v.tag = Value::list;
-  v.size = uint32_t(n);
-  v.items = items;
-}
-
-Value* Values::more_room(size_t n) {
-  if (!more_) more_ = std::make_unique<std::vector<std::unique_ptr<Value[]>>>();
-  return more_->emplace_back(std::make_unique<Value[]>(n)).get();
+void Values::put_dict(Value& v, PyObject* o) {
+  PyObject *key, *value;
+  Value* items = room_.take(2 * size_t(PyDict_Size(o)));
+  v = {Value::dict, uint32_t(PyDict_Size(o)), items};
+  for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &value);) {
+    put(*items++, key);
+    put(*items++, value);
+  }
 }
 
 bool number_of(PyObject* o, Scalar* n) {
@@ -91,6 +99,67 @@ PyObject* list_of(std::span<const Tensor> tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) PyList_SET_ITEM(list.o, Py_ssize_t(i), owned(wrap(tensors[i])).give());
   return list.give();
 }
+
+namespace {
+
+PyObject* integer_object(const Value& v) {
+  CHECK(Kind::Overflow, v.width != Value::wider, "int too big to convert");
+  return v.width == Value::word ? PyLong_FromLongLong(v.i) : PyLong_FromUnsignedLongLong(uint64_t(v.i));
+}
+
+// Lists of tensors are lists, of other values tuples, as bound arguments are.
+PyObject* sequence_object(const Value& v) {
+  const std::span items(v.items, v.size);
+  const bool list =
+      v.tag == Value::tensors || std::ranges::any_of(items, [](const Value& i) { return i.tag == Value::tensor; });
+  OwnedRef all = owned(list ? PyList_New(v.size) : PyTuple_New(v.size));
+  for (uint32_t i = 0; i < v.size; ++i) {
+    PyObject* o = object_of(items[i]);
+    if (list)
+      PyList_SET_ITEM(all.o, i, o);
+    else
+      PyTuple_SET_ITEM(all.o, i, o);
+  }
+  return all.give();
+}
+
+PyObject* dict_object(const Value& v) {
+  OwnedRef all = owned(PyDict_New());
+  for (uint32_t i = 0; i < v.size; ++i) {
+    OwnedRef key{object_of(v.items[2 * i])}, value{object_of(v.items[2 * i + 1])};
+    if (PyDict_SetItem(all, key, value) < 0) throw PythonError();
+  }
+  return all.give();
+}
+
+PyObject* stream_object(const Value& v) {
+  OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.extensions.cxx_function"));
+  return PyObject_CallMethod(module, "stream", "Li", static_cast<long long>(v.i), int(int32_t(v.size)));
+}
+
+PyObject* made_object(const Value& v) {
+  switch (v.tag) {
+    case Value::none: return Py_NewRef(Py_None);
+    case Value::tensor: return wrap(BorrowedTensor(v.t));
+    case Value::boolean: return PyBool_FromLong(v.i != 0);
+    case Value::integer: return integer_object(v);
+    case Value::real: return PyFloat_FromDouble(v.f);
+    case Value::complex: return PyComplex_FromDoubles(v.f, v.imag);
+    case Value::text: return PyUnicode_DecodeUTF8(v.chars, v.size, "surrogateescape");
+    case Value::dtype: return dtype_object(DType(v.i));
+    case Value::device: return device_object(v.where);
+    case Value::layout: return layout_object(int(v.i));
+    case Value::memory_format: return memory_format_object(MemoryFormat(v.i));
+    case Value::object: return Py_NewRef(static_cast<PyObject*>(v.held));
+    case Value::dict: return dict_object(v);
+    case Value::stream: return stream_object(v);
+    default: return sequence_object(v);
+  }
+}
+
+}  // namespace
+
+PyObject* object_of(const Value& v) { return owned(made_object(v)).give(); }
 
 PyObject* object_of(Answer& a) {
   switch (a.kind) {

@@ -1,8 +1,5 @@
 #pragma once
 // Between Python's objects and the values that kernels take and give (ops/value.h).
-#include <memory>
-#include <vector>
-
 #include "ops/operator.h"
 #include "ops/value.h"
 #include "python/object.h"
@@ -22,11 +19,9 @@ class Values {  // of bound arguments, which outlive them
  public:
   Values() = default;
   [[gnu::always_inline]] Values(PyObject* const* args, size_t n) {
-    Value* v = all_ = room(n);
+    Value* v = all_ = room_.take(n);
     for (PyObject* const* end = args + n; args != end; ++args, ++v) put(*v, *args);
   }
-  Values(const Values&) = delete;
-  Values& operator=(const Values&) = delete;
   const Value* data() const { return all_; }
   Value of(PyObject* o) {
     Value v;
@@ -37,11 +32,12 @@ class Values {  // of bound arguments, which outlive them
  private:
   // What most arguments are stands here, the rest in put_other.
   [[gnu::always_inline]] void put(Value& v, PyObject* o) {
-    if (is_tensor_exact(o) || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType) {
-      v.tag = Value::tensor;
-      v.t = unwrap(o);
-    } else if (o == Py_None) {
+    if (o == Py_None) {
       v.tag = Value::none;
+    } else if (is_tensor_exact(o) || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType) {
+      v.tag = Value::tensor;
+      v.width = Value::plain;
+      v.t = unwrap(o);
     } else if (PyLong_CheckExact(o) && is_small_int(o)) {
       v.tag = Value::integer;
       v.width = Value::word;
@@ -59,24 +55,17 @@ class Values {  // of bound arguments, which outlive them
   }
   void put_other(Value&, PyObject*);
   void put_list(Value&, PyObject*);
-  Value* room(size_t n) {
-    if (used_ + n > kFew) return more_room(n);
-    used_ += n;
-    return reinterpret_cast<Value*>(few_) + used_ - n;
-  }
-  Value* more_room(size_t n);
+  void put_dict(Value&, PyObject*);
 
-  static constexpr size_t kFew = 24;
-  size_t used_ = 0;
+  ValueRoom room_;
   Value* all_ = nullptr;
-  std::unique_ptr<std::vector<std::unique_ptr<Value[]>>> more_;
-  alignas(Value) std::byte few_[kFew * sizeof(Value)];
 };
 
 PyObject* tuple_of(
     std::span<PyObject* const> items);  // of references that it takes over; null where one of them is null
 PyObject* list_of(std::span<const Tensor>);
-PyObject* object_of(Answer&);  // takes it: a new reference; null where the kernel declined, or with an error set
+PyObject* object_of(const Value&);  // a new reference; throws PythonError
+PyObject* object_of(Answer&);       // takes it: a new reference; null where the kernel declined, or with an error set
 
 [[gnu::cold]] PyObject* raise_caught();  // the C++ exception that is being handled as a Python one; gives null
 

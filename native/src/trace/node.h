@@ -31,15 +31,12 @@ struct TensorSpec {
   Tensor over(Ref<Storage>) const;
 };
 
-// An argument that is no tensor and must be the same again; the interpreter's object.
-class Constant : public RefCounted {};
-
 struct ArgumentSpec {
   enum Kind : uint8_t { constant, tensor, tensors, parameter } kind = constant;
   Scalar::Type number = Scalar::Float;  // of a parameter: its value may be another each time
   uint32_t first = 0;                   // of TreeNode::inputs
   std::vector<bool> given;              // of a list: which of its items are tensors, the others are None
-  Ref<Constant> value;
+  program::Value value;                 // of a constant: it must be the same again
 };
 
 enum class Results : uint8_t { none, one, tuple, list };  // none: it wrote to its first argument

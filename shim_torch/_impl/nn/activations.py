@@ -113,29 +113,21 @@ def relu6(input: Any, inplace: bool = False) -> Any:
     """min(max(x, 0), 6)."""
     if _overridden_one(input):
         return _override(relu6, 1, input)
-    return hardtanh(input, 0.0, 6.0, inplace)
+    return hardtanh(input, 0.0, 6.0, True) if inplace else operators.relu6(input)
 
 
 def selu(input: Any, inplace: bool = False) -> Any:
     """Scaled ELU."""
     if _overridden_one(input):
         return _override(selu, 1, input)
-    return (
-        operators.elu_(input, 1.6732632423543772, 1.0507009873554805)
-        if inplace
-        else operators.elu(input, 1.6732632423543772, 1.0507009873554805)
-    )
+    return operators.selu_(input) if inplace else operators.selu(input)
 
 
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """max(0, x) + min(0, alpha (e^(x/alpha) - 1))."""
     if _overridden_one(input):
         return _override(celu, 1, input)
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    if inplace:
-        return _no_backward_below(alpha, "elu", operators.elu_(input, alpha, 1.0, 1 / alpha))
-    return operators.elu(input, alpha, 1.0, 1 / alpha)
+    return _no_backward_below(alpha, "elu", operators.celu_(input, alpha)) if inplace else operators.celu(input, alpha)
 
 
 def softsign(input: Any) -> Any:

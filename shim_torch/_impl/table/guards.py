@@ -1,7 +1,7 @@
 """Dtypes that PyTorch's CPU kernels do not have, where ours would compute something: asked before an operator runs.
 
 A record's ``refuses`` are (kinds, text) as in refusals.py. Further kinds: l half and bfloat16, h half, B bfloat16, u uint8, s the
-other integers, m all integers but int64. n: tensors without elements are taken (PyTorch answers before it looks for a kernel).
+other integers, m all integers but int64. n: tensors without elements are taken (PyTorch answers before it looks for a kernel). C: only the CPU has no kernel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _refuse(kinds: str, text: str, dtype: Any, device: str) -> None:
     kernel = " " not in text
     if kernel and ((device == "meta" and text not in _ON_META_TOO) or (device != "cpu" and dtype in NARROW)):
         return
-    if not _refused(kinds, dtype):
+    if not _refused(kinds, dtype) or ("C" in kinds and device == "cuda"):
         return
     name = type_name(dtype)
     if kernel:

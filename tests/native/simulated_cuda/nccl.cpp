@@ -35,7 +35,7 @@ struct Part {
 static thread_local int depth = 0;
 static thread_local std::vector<Part> queued;
 static void* last_stream = nullptr;
-static int last_parts = 0, async_error = 0, aborts = 0;
+static int last_parts = 0, async_error = 0, aborts = 0, asked_locked = 0, asked_unlocked = 0;
 
 static long patience() {
   const char* given = std::getenv("SIMULATED_NCCL_PATIENCE");
@@ -161,6 +161,13 @@ extern "C" {
 void* simulated_nccl_stream() { return last_stream; }
 int simulated_nccl_parts() { return last_parts; }
 int simulated_nccl_aborts() { return aborts; }
+// In the place of CuPy's function for the current stream, which needs the interpreter's lock.
+intptr_t simulated_stream_getter(int) {
+  const auto check = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Check"));
+  ++(check && check() ? asked_locked : asked_unlocked);
+  return 0;
+}
+int simulated_stream_asked(int locked) { return locked ? asked_locked : asked_unlocked; }
 void simulated_nccl_error(int r) { async_error = r; }
 
 int ncclGetVersion(int* v) { return *v = 22809, 0; }

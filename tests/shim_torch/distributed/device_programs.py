@@ -208,6 +208,29 @@ def on_streams(rank: int, number: int, folder: Any) -> Any:
     return found
 
 
+def asked_for_streams(rank: int, number: int, folder: Any) -> tuple[int, int]:
+    """How often CuPy's current stream was asked for with the interpreter's lock, and without; of the simulated library only."""
+    from shim_torch._impl.native import _core
+
+    library = ctypes.CDLL(os.environ["SHIM_NCCL_PATH"])
+    capsule = ctypes.pythonapi.PyCapsule_New
+    capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    getter = ctypes.cast(library.simulated_stream_getter, ctypes.c_void_p)
+    _core.cuda_use_cupy_stream_getter(capsule(getter, None, None))
+    begin(rank, number, folder)
+    x = here(torch.ones(8))
+    dist.all_reduce(x)
+    dist.all_reduce(x, async_op=True).wait()
+    dist.all_reduce(x, async_op=True).wait(timedelta(seconds=20))
+    with dist._coalescing_manager(device=torch.device("cuda")):
+        dist.all_reduce(x)
+    dist.send(x, 1) if rank == 0 else dist.recv(x, 0)
+    dist.barrier()
+    dist.group.WORLD._device_engine.communicator(x.device.index)
+    dist.destroy_process_group()
+    return library.simulated_stream_asked(1), library.simulated_stream_asked(0)
+
+
 def stuck(rank: int, number: int, folder: Any, how: str) -> Any:
     """Rank 0 calls what rank 1 does not: the watchdog sees it."""
     os.environ["TORCH_NCCL_ASYNC_ERROR_HANDLING"] = how

@@ -1,0 +1,66 @@
+#include "program/values.h"
+
+namespace shim::program {
+
+namespace {
+
+template <class... F> struct Cases : F... {
+  using F::operator()...;
+};
+template <class... F> Cases(F...) -> Cases<F...>;
+
+}  // namespace
+
+Value recorded(const shim::Value& v, Recorder& recorder) {
+  using From = shim::Value;
+  switch (v.tag) {
+    case From::none: return {};
+    case From::tensor: return {recorder.ref(Tensor(v.t))};
+    case From::boolean: return {v.i != 0};
+    case From::integer:
+      if (v.width == From::word) return {v.i};
+      return {v.number()};
+    case From::real: return {v.f};
+    case From::complex: return {v.number()};
+    case From::text: return {std::string(v.chars, v.size)};
+    case From::dtype: return {DType(v.i)};
+    case From::device: return {v.where};
+    case From::layout: return {LayoutNumber{int8_t(v.i)}};
+    case From::memory_format: return {MemoryFormat(v.i)};
+    case From::list: {
+      List items;
+      for (uint32_t i = 0; i < v.size; ++i) items.push_back(recorded(v.items[i], recorder));
+      return {std::move(items)};
+    }
+    case From::object: return {Ref<HeldObject>(make<HeldObject>(v.held))};
+    default: fail(Kind::NotImplemented, "a step of a program cannot hold a ", v.type_name());
+  }
+}
+
+shim::Value Given::list(const List& l) {
+  shim::Value* items = room_.take(l.size());
+  for (size_t i = 0; i < l.size(); ++i) items[i] = of(l[i]);
+  return {shim::Value::list, uint32_t(l.size()), items};
+}
+
+shim::Value Given::of(const Value& v) {
+  using To = shim::Value;
+  return std::visit(
+      Cases{[](std::monostate) { return To(); }, [](bool b) { return To(To::boolean, b); },
+          [](int64_t i) { return To(To::integer, i); }, [](double d) { return To(d); },
+          [](const Scalar& s) { return To(s); }, [](const std::string& s) { return To(std::string_view(s)); },
+          [](DType t) { return To(To::dtype, int64_t(t)); }, [](Device d) { return To(d); },
+          [](LayoutNumber l) { return To(To::layout, l.number); },
+          [](MemoryFormat f) { return To(To::memory_format, int64_t(f)); },
+          [](const Ref<HeldObject>& h) {
+            To held;
+            held.tag = To::object;
+            held.held = h->object;
+            return held;
+          },
+          [&](const List& l) { return list(l); }, [&](Parameter p) { return To(parameters_[p.slot]); },
+          [&](const TensorRef& r) { return To(tensors_.emplace_back(tensor_of(r, storages_)).get()); }},
+      v.is);
+}
+
+}  // namespace shim::program

@@ -1,0 +1,37 @@
+#pragma once
+// Whether a call is what a node of the tree says, and what node a call makes.
+#include <optional>
+
+#include "ops/value.h"
+#include "program/values.h"
+#include "trace/session.h"
+
+namespace shim::trace {
+
+struct Given {  // what a call brings for a node
+  std::vector<Tensor> inputs;
+  std::vector<Scalar> parameters;
+};
+bool matches(Session&, const TreeNode&, const Value* args, size_t n, Given&);
+
+// What an operator that ran gave; `none` of those that write to their first argument.
+struct Produced {
+  Results form = Results::none;
+  std::vector<Tensor> tensors;
+};
+// A node for the call; null with the reason: it cannot be deferred.
+std::unique_ptr<TreeNode> node_of(Session&, Operator&, const Value* args, size_t n, const Produced&, const char** why);
+
+// The arguments that a node's operator gets when it runs.
+class NodeArguments {
+ public:
+  explicit NodeArguments(std::span<const Tensor> inputs) : inputs_(inputs) {}
+  Value of(const ArgumentSpec&, const Scalar* parameter);  // lives as long as this
+
+ private:
+  std::span<const Tensor> inputs_;
+  program::Given constants_{{}, {}};
+  ValueRoom room_;
+};
+
+}  // namespace shim::trace
