@@ -8,6 +8,13 @@ from typing import Any
 __all__ = ["CheckpointException"]
 
 
+def _told(failure: tuple[int, Any]) -> str:
+    """A rank's stack and exception, as Python writes them."""
+    rank, (error, stack) = failure
+    lines = [*tb.format_list(stack or []), *tb.format_exception_only(error)]
+    return f"Traceback (most recent call last): (RANK {rank})\n{''.join(lines)}"
+
+
 class CheckpointException(BaseException):
     """Some processes failed: ``failures`` has each one's exception, and where it was raised."""
 
@@ -21,10 +28,4 @@ class CheckpointException(BaseException):
         return self._failures
 
     def __str__(self) -> str:
-        text = f"CheckpointException ranks:{self._failures.keys()}\n"
-        for rank, (error, stack) in self._failures.items():
-            text += f"Traceback (most recent call last): (RANK {rank})\n"
-            if stack is not None:
-                text += "".join(tb.format_list(stack))
-            text += "".join(tb.format_exception_only(type(error), value=error))
-        return text
+        return f"CheckpointException ranks:{self._failures.keys()}\n" + "".join(map(_told, self._failures.items()))
