@@ -11,7 +11,7 @@ template <auto F> PyObject* after_deferred(PyObject* module, PyObject* const* ar
     cuda::before_outside();
     return Py_None;
   });
-  return good ? kernel_call::module_function<F>(module, args, n) : nullptr;
+  return good ? module_call::module_function<F>(module, args, n) : nullptr;
 }
 
 template <auto F> PyMethodDef ordered(const char* name, const char* doc = nullptr) {

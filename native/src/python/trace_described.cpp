@@ -2,6 +2,7 @@
 #include "python/owned_ref.h"
 #include "python/trace.h"
 #include "python/trace_rules.h"
+#include "python/values.h"
 
 namespace shim {
 
