@@ -36,7 +36,7 @@ struct Value {
 
   Tag tag = none;
   Width width = word;
-  uint32_t size = 0;   // of a text, a list or a dict
+  uint32_t size = 0;  // of a text, a list or a dict
   union {
     int64_t i = 0;  // of booleans, dtypes, layouts and memory formats too
     double f;

@@ -17,10 +17,7 @@ struct NumpyTypes {
     static NumpyTypes t;
     if (!t.generic) {
       PyObject* numpy = PyImport_ImportModule("numpy");
-      if (!numpy) {
-        PyErr_Clear();
-        return t;
-      }
+      if (!numpy) return PyErr_Clear(), t;
       auto type = [&](const char* name) {
         return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(numpy, name));
       };
