@@ -8,15 +8,17 @@ typedef ELEMENT T;
 // out[i] = from start to end in equal steps, from both ends to the middle.
 // Integers are stepped between in double, narrow floats in themselves, as on the CPU (cpu/spacing.h).
 typedef pick<is_float<T>, T, pick<is_narrow<T>, float, double>::type>::type Step;
+template <class E> __device__ inline E stepped(Step from, Step by, Step count) {
+  if constexpr (is_narrow<E>)
+    return cast<E>(from + widen(cast<E>(by * widen(cast<E>(count)))));
+  else
+    return E(fma(by, count, from));
+}
 extern "C" __global__ void __launch_bounds__(256) spaced(T* out, i64 n, Step start, Step end, Step step) {
   const i64 i = i64(blockIdx.x) * 256 + threadIdx.x;
   if (i >= n) return;
   const bool forward = i < n / 2;
-  const Step from = forward ? start : end, by = forward ? step : -step, count = Step(forward ? i : n - 1 - i);
-  if constexpr (is_narrow<T>)
-    out[i] = cast<T>(from + widen(cast<T>(by * widen(cast<T>(count)))));
-  else
-    out[i] = T(fma(by, count, from));
+  out[i] = stepped<T>(forward ? start : end, forward ? step : -step, Step(forward ? i : n - 1 - i));
 }
 #else
 typedef typename pick<is_narrow<T>, float, T>::type Compared;
