@@ -48,6 +48,7 @@ from shim_torch.random import get_rng_state, initial_seed, manual_seed, seed, se
 _install(Tensor)
 globals().update(_table_functions())
 globals().update(functional.functions())
+_segment_reduce = globals()["segment_reduce"]
 
 from shim_torch._impl.surface.errors import AcceleratorError, OutOfMemoryError  # noqa: E402
 from shim_torch._impl.surface.warnings import is_warn_always_enabled, set_warn_always  # noqa: E402
@@ -186,7 +187,6 @@ _table = sys.modules["shim_torch._impl.table.operators"]  # torch.ops is the nam
 def _publish() -> None:
     for name, function in _table_functions().items():
         globals().setdefault(name, function)
-    globals().setdefault("_segment_reduce", globals()["segment_reduce"])
 
 
 def _all_names() -> list[str]:
@@ -220,10 +220,9 @@ def _attribute(name: str) -> Any:
         globals()[name] = found = _exported()
         return found
     if not name.startswith("__"):
-        for define in (_table.define_common, _table.complete):
-            define()
-            if name in globals():  # now, also where another thread did it in the meantime
-                return globals()[name]
+        _table.complete()
+        if name in globals():  # now, also where another thread did it in the meantime
+            return globals()[name]
     if name.endswith("Tensor"):
         from shim_torch._impl.tensor.legacy_types import TENSORS, legacy_type
 
@@ -264,8 +263,8 @@ def _attribute(name: str) -> Any:
     return missing("torch", name)
 
 
-_table.when_defined.append(_publish)  # operators that wait to be asked for
-_core.set_waiting_operators(_table.define_more)
+_table.when_complete.append(_publish)  # operators that wait to be asked for
+_core.set_waiting_operators(_table.complete)
 _held.close()
 del globals()["_impl"], globals()["_finder"], _held, _uncollected  # what is ours is found by its full name alone
 __dir__ = _all_names

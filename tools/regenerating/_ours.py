@@ -61,7 +61,6 @@ def _later(_):
         "methods": [name for record in later if record.method for name in operators._defined[record.key]],
         "functions": [record.name for record in also if "int reduction=" not in record.schema],
         "losses": [record.name for record in also if "int reduction=" in record.schema],
-        "symbols": [f"{record.traits['symbol']}:{record.name}" for record in later if "symbol" in record.traits],
     }
 
 

@@ -104,7 +104,7 @@ def dispatch_leaves():
 
 def later():
     """Names of our records that are defined at their first use, which must be there from the start."""
-    head = "# What the families of COMMON and LATER (shim_torch/_impl/table/families.py) give torch, and the tensor.\n"
+    head = "# What the families of LATER (shim_torch/_impl/table/operators.py) give torch, and the tensor.\n"
     return head + "".join(f"[{kind}]\n" + lines_of(sorted(set(names)), 118) for kind, names in ask("later").items())
 
 

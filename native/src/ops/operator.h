@@ -77,7 +77,7 @@ struct Operator {
 };
 
 extern void (*before_lookup)();  // lets loaded libraries' operators in; null until there can be any
-// Defines some of the operators of aten that wait until one is asked for that is not there; whether it did. Null: none wait.
+// Defines the operators of aten that wait until one is asked for that is not there; whether it did. Null: none wait.
 extern bool (*define_waiting)();
 
 Operator* find_operator(const std::string& qualified_name, const std::string& overload);

@@ -64,7 +64,7 @@ PyObject* py_overloads(PyObject*, PyObject* args) {  // (qualified) -> [overload
   const char* qualified;
   if (!PyArg_ParseTuple(args, "s", &qualified)) return nullptr;
   const std::vector<Operator*>& found = overloads(qualified);
-  while (found.empty() && define_waiting && std::strncmp(qualified, "aten::", 6) == 0 && define_waiting()) {}
+  if (found.empty() && define_waiting && std::strncmp(qualified, "aten::", 6) == 0) define_waiting();
   PyObject* list = PyList_New(0);
   for (Operator* op : found) {
     PyObject* s = PyUnicode_FromString(op->schema.overload.c_str());

@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.nested.base import RULES, handles, is_nested
-from shim_torch._impl.table.operators import complete, named
+from shim_torch._impl.table.operators import named
 from shim_torch._impl.table.record import Record
 from shim_torch._impl.table.symbols import symbols
 from shim_torch.nested._internal.nested_tensor import NestedTensor
@@ -139,7 +139,6 @@ def _is_pointwise(name: str) -> bool:
     """Whether a function of this name (``add``, ``add_``, ``__radd__``) computes each element by itself."""
     if name.startswith("__"):
         symbol = name.strip("_")
-        complete()
         known = symbols()
         record = known.get(symbol) or known.get(symbol[1:]) or (known["truediv"] if symbol in _DIVISIONS else None)
         return record is not None and record.pointwise

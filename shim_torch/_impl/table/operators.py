@@ -10,7 +10,6 @@ from typing import Any
 
 from shim_torch._impl import data
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.families import COMMON, FAMILIES, LATER
 from shim_torch._impl.table.formats import following
 from shim_torch._impl.table.guards import guarded
 from shim_torch._impl.table.record import RECORDS, Record, function
@@ -18,12 +17,145 @@ from shim_torch._impl.table.run import make_run
 from shim_torch._impl.table.symbols import install_symbols
 from shim_torch._impl.utils.uncollected import Uncollected
 
+FAMILIES = (
+    "pointwise.unary",
+    "pointwise.rounding",
+    "pointwise.arithmetic",
+    "pointwise.powers",
+    "pointwise.binary",
+    "pointwise.complex_numbers",
+    "pointwise.ternary",
+    "pointwise.clamping",
+    "pointwise.activation",
+    "pointwise.softplus",
+    "pointwise.softmax",
+    "pointwise.comparison",
+    "reduce.reduction",
+    "reduce.boolean_reductions",
+    "reduce.extremes",
+    "reduce.medians",
+    "reduce.deviations",
+    "reduce.cumulative",
+    "shape.creation",
+    "shape.ranges",
+    "shape.view",
+    "shape.transposing",
+    "shape.slicing",
+    "shape.splitting",
+    "shape.reshaping",
+    "pointwise.math_bits",
+    "shape.copying",
+    "index.indexing",
+    "index.index_along_dim",
+    "index.scatter",
+    "index.masking",
+    "index.sorting",
+    "shape.rearranging",
+    "shape.triangles",
+    "shape.part_scatter",
+    "linalg.matmul",
+    "linalg.outer",
+    "linalg.add_products",
+    "linalg.products_in_dtype",
+    "nn.linear",
+    "nn.fused_linear",
+    "random.draws",
+    "random.creation",
+    "shim.cuda_kernels",
+    "shape.joining",
+    "reduce.segments",
+    "shape.tensor_names",
+)
+
+# Two thirds of the records, defined when one of their operators is first asked for, or a module that shows them. None of them has
+# further overloads of an operator of the others. Their methods of the tensor are there from the start.
+LATER = (
+    "shape.view_variants",
+    "pointwise.hard_activations",
+    "index.scatter_reduce",
+    "random.distributions",
+    "attention.fused",
+    "nn.nn_functional",
+    "shim.cuda_losses",
+    "shim.pointwise_losses",
+    "shim.normalization",
+    "sparse.construction",
+    "sparse.parts",
+    "sparse.conversions",
+    "shape.geometry",
+    "shim.recurrent_kernels",
+    "nn.loss",
+    "nn.cross_entropy",
+    "nn.convolution",
+    "nn.convolution_functions",
+    "nn.columns",
+    "nn.pooling",
+    "nn.average_pooling",
+    "image.resampling",
+    "image.grid_sampling",
+    "image.pixel_shuffling",
+    "signal.fourier_kernels",
+    "signal.fourier",
+    "signal.fourier_nd",
+    "signal.fourier_frequencies",
+    "pointwise.foreach",
+    "pointwise.foreach_binary",
+    "linalg.matmul_narrow",
+    "linalg.int4_products",
+    "nn.backward",
+    "recurrent.layers",
+    "recurrent.cudnn",
+    "pointwise.polynomials",
+    "random.count_draws",
+    "nn.random_layers",
+    "nn.sequence_losses",
+    "nn.margin_losses",
+    "nn.embedding_bag",
+    "shim.embedding_bags",
+    "nn.batch_normalization",
+    "attention.kernels",
+    "attention.efficient",
+    "attention.transformer_layers",
+    "linalg.indefinite",
+    "nn.padding",
+    "aten.names",
+    "aten.inner",
+    "pointwise.special_functions",
+    "pointwise.gamma_functions",
+    "sparse.math",
+    "linalg.least_squares",
+    "linalg.pseudo_inverses",
+    "signal.windows",
+    "reduce.norms",
+    "reduce.distances",
+    "linalg.linear_systems",
+    "linalg.determinants",
+    "linalg.qr",
+    "linalg.singular_values",
+    "linalg.eigenvalues",
+    "linalg.lu",
+    "linalg.householder",
+    "linalg.cholesky",
+    "reduce.histograms",
+    "reduce.quantiles",
+    "reduce.differences",
+    "linalg.matrix_products",
+    "linalg.vector_products",
+    "random.gamma_draws",
+    "reduce.statistics",
+    "shim.resampling",
+    "shim.image_kernels",
+    "reduce.distinct_values",
+    "reduce.searchsorted",
+    "shape.chunks_and_masks",
+    "shape.grids",
+)
+
 _defined: dict[str, list[str]] = {}  # record key -> names of its operators and variants
 _functions: dict[str, list[Record]] = {}  # module -> the records that give it functions
-_common = False  # whether the families of COMMON are defined
-_whole = False  # whether the families of LATER are, too
+_whole = False  # whether the families of LATER are defined
 _completing = False
-when_defined: list[Callable[[], None]] = []
+when_complete: list[Callable[[], None]] = []
 _lock = threading.RLock()
 
 
@@ -40,39 +172,12 @@ def define_families(families: Iterable[str]) -> None:
         held.close()
 
 
-def define_more() -> bool:
-    """Defines the families of COMMON, or those of LATER where COMMON's are defined; whether an operator may be there now."""
-    return define_common() or complete()
-
-
-def define_common() -> bool:
-    """Defines the families of COMMON; whether they were not defined before."""
-    global _common, _completing
-    if _common:
-        return False
-    with _lock:
-        if _common:  # by another thread, in the meantime
-            return True
-        if _completing:  # asked for by what is being defined
-            return False
-        _completing = True
-        try:
-            define_families(COMMON)
-            for publish in when_defined:
-                publish()
-            _common = True
-        finally:
-            _completing = False
-    return True
-
-
 def complete() -> bool:
-    """Defines the families of COMMON and LATER; whether LATER's were not defined before (where another thread is at it, this one waits)."""
+    """Defines the families of LATER; whether they were not defined before (another thread may be at it: this one waits)."""
     global _whole, _completing
     if _whole:
         return False
     with _lock:
-        define_common()
         if _whole:  # by another thread, in the meantime
             return True
         if _completing:  # asked for by what is being defined
@@ -80,7 +185,7 @@ def complete() -> bool:
         _completing = True
         try:
             define_families(LATER)
-            for publish in when_defined:
+            for publish in when_complete:
                 publish()
             _whole = True
             _core.set_waiting_operators(None)
@@ -154,8 +259,8 @@ def _is_function(record: Record, name: str) -> bool:
 
 
 def later(section: str) -> list[str]:
-    """Names that the families of COMMON and LATER give (``data/later.txt``): the tensor's ``methods``, and what torch has beside
-    nn.functional's of that name, ``functions`` and ``losses``; Python's ``symbols`` of operators."""
+    """Names that the families of LATER give (``data/later.txt``): the tensor's ``methods``, and what torch has beside
+    nn.functional's of that name, ``functions`` and ``losses``."""
     return data.section("later.txt", section)
 
 
@@ -174,7 +279,7 @@ def install(tensor_type: Any) -> None:
             if name not in own:
                 own.add(name)
                 setattr(tensor_type, name, _core.method(f"{record.ns}::{name}"))
-    install_symbols(tensor_type, later("symbols"))
+    install_symbols(tensor_type)
 
 
 define_families(FAMILIES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
@@ -27,22 +26,16 @@ def symbols() -> dict[str, Record]:
     return {record.traits["symbol"]: record for record in RECORDS.values() if "symbol" in record.traits}
 
 
-def install_symbols(tensor_type: Any, waiting: Sequence[str]) -> None:
-    """Gives the tensor type ``+`` and the others: the symbol, the one for a tensor on its right, and the one in place.
-
-    ``waiting``: those of operators that are not defined yet, as ``"matmul:matmul"``; their methods are there.
-    """
-    later = dict(pair.split(":") for pair in waiting)
-    own = vars(tensor_type)
+def install_symbols(tensor_type: Any) -> None:
+    """Gives the tensor type ``+`` and the others: the symbol, the one for a tensor on its right, and the one in place."""
 
     def put(symbol: str, name: str, reflected: bool = False) -> None:
-        if _core.operator_overloads(f"aten::{name}") or (name in own and name in names):
+        if _core.operator_overloads(f"aten::{name}"):
             seen = SEEN_AS_SYMBOLS.get(symbol) or getattr(tensor_type, name, None)
             setattr(tensor_type, symbol, _core.symbol_method(symbol, f"aten::{name}", reflected, seen))
 
-    names = {n for name in later.values() for n in (name, f"{name}_")}
-    for symbol, name in {**{symbol: record.name for symbol, record in symbols().items()}, **later}.items():
-        put(f"__{symbol}__", name)
+    for symbol, record in symbols().items():
+        put(f"__{symbol}__", record.name)
         if hasattr(operator, f"i{symbol}"):  # not comparisons, nor symbols of one operand
-            put(f"__r{symbol}__", ON_THE_RIGHT.get(symbol, name), reflected=symbol in SWAPPED)
-            put(f"__i{symbol}__", f"{name}_")
+            put(f"__r{symbol}__", ON_THE_RIGHT.get(symbol, record.name), reflected=symbol in SWAPPED)
+            put(f"__i{symbol}__", f"{record.name}_")
