@@ -61,13 +61,16 @@ bool is_autocast_enabled(std::optional<PyObject*> device) {
   const DeviceType t = device_type(device.value_or(Py_None));
   return (t == DeviceType::cpu || t == DeviceType::cuda) && autocast_state(t).enabled;
 }
-void set_autocast_enabled(PyObject* a, std::optional<PyObject*> b) {  // (enabled) or (device_type, enabled)
-  AutocastState& state = autocast_state(device_type(b ? a : Py_None));
-  if (!unpack_flag(b ? *b : a,
-          b ? "set_autocast_enabled(): argument 'enabled' (position 2)"
-            : "set_autocast_enabled(): argument 'enabled' (position 1)",
-          &state.enabled))
-    throw PythonError();
+// (enabled) or (device_type, enabled), told apart by their number: None is a device type, but not whether autocast is on.
+PyObject* set_autocast_enabled(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n != 1 && n != 2) return PyErr_Format(PyExc_TypeError, "set_autocast_enabled() takes 1 or 2 arguments");
+  return guarded([&]() -> PyObject* {
+    AutocastState& state = autocast_state(device_type(n == 2 ? args[0] : Py_None));
+    const char* name = n == 2 ? "set_autocast_enabled(): argument 'enabled' (position 2)"
+                              : "set_autocast_enabled(): argument 'enabled' (position 1)";
+    if (!unpack_flag(args[n - 1], name, &state.enabled)) return nullptr;
+    Py_RETURN_NONE;
+  });
 }
 DType get_autocast_dtype(PyObject* device) { return autocast_state(device_type(device)).dtype; }
 void set_autocast_dtype(PyObject* device, PyObject* dtype) {
@@ -105,7 +108,8 @@ PyObject* exit_device(PyObject*, PyObject*) {
 
 PyMethodDef modes_functions[] = {function<&is_autocast_enabled>("is_autocast_enabled",
                                      "Whether autocast is on for a device type (cuda if none given)."),
-    function<&set_autocast_enabled>("set_autocast_enabled", "Turns autocast on or off for a device type."),
+    {"set_autocast_enabled", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&set_autocast_enabled)),
+        METH_FASTCALL, "Turns autocast on or off for a device type."},
     function<&get_autocast_dtype>("get_autocast_dtype", "The dtype autocast lowers to."),
     function<&set_autocast_dtype>("set_autocast_dtype", "Sets the dtype autocast lowers to."),
     function<[] { return ++autocast_mode().nesting; }>("autocast_increment_nesting"),

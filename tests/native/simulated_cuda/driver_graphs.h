@@ -119,19 +119,21 @@ int cuFuncGetParamInfo(Function* f, size_t i, size_t* offset, size_t* size) {
 }
 int cuKernelGetParamInfo(void*, size_t, size_t*, size_t*) { return 1; }
 using Exec = std::vector<std::function<void()>>;
+std::set<void*> execs;
 int cuGraphInstantiateWithFlags(void** e, void* graph, unsigned long long) {
   if (!current) return kInvalidContext;
-  *e = new Exec(static_cast<Graph*>(graph)->work);
+  execs.insert(*e = new Exec(static_cast<Graph*>(graph)->work));
   return 0;
 }
 int cuGraphLaunch(void* e, void* stream) {
   note("graph", stream);
   if (int failed = failure_on(stream)) return failed;
-  for (auto& work : *static_cast<Exec*>(e)) work();
+  if (execs.count(e))  // a check may launch a handle that is none, to see on which stream
+    for (auto& work : *static_cast<Exec*>(e)) work();
   return 0;
 }
 int cuGraphExecDestroy(void* e) {
-  delete static_cast<Exec*>(e);
+  if (execs.erase(e)) delete static_cast<Exec*>(e);
   return 0;
 }
 
