@@ -2,6 +2,9 @@
 
 ``--keep N`` keeps N cases of each test function, spread over them. ``--only-ids FILE`` keeps those that the file names, one a
 line. ``--record FILE`` gets a line of JSON for each test as soon as it ends, so that a run that is stopped tells what it did.
+
+Where workers of pytest-xdist run the tests, the hooks of the suite's ``conftest.py`` files are called in the workers alone: some
+look up, at each report, what they noted when the test began, which the process that only gathers reports has not seen.
 """
 
 from __future__ import annotations
@@ -80,3 +83,13 @@ def pytest_configure(config: pytest.Config) -> None:
     path = config.getoption("--record")
     if path and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder(path))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before the process that hands tests to workers gets their reports; it collects nothing itself."""
+    plugins = session.config.pluginmanager
+    if not plugins.hasplugin("dsession"):
+        return
+    for plugin in plugins.get_plugins():
+        if Path(getattr(plugin, "__file__", None) or "").name == "conftest.py":
+            plugins.unregister(plugin)

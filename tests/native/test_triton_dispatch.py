@@ -30,7 +30,7 @@ def driver(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["parity", "stays_stock", "tuned"])
+@pytest.mark.parametrize("part", ["parity", "stays_stock", "tuned", "arrays"])
 def test_launches(driver, part, tmp_path):
     environment = {
         **os.environ,

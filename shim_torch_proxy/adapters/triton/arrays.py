@@ -130,15 +130,33 @@ def taking(plain: Callable[..., Any], kernel_of: Callable[[Any], Any] = lambda s
         exchange.finish()
         return result
 
+    launch.takes_arrays = True  # type: ignore[attr-defined]
     return launch
 
 
 def take(autotuner: ModuleType, stack: ExitStack | None = None) -> None:
-    """After Triton's autotuner was executed: what it and heuristics decide by is the tensor."""
+    """After Triton's autotuner was executed: what it and heuristics decide by is the tensor. Compiled kernels take arrays too."""
     patch = Patch(stack)
     for owner in (autotuner.Autotuner, autotuner.Heuristics):
         if not hasattr(owner.run, "__wrapped__"):
             patch.set(owner, "run", taking(owner.run))
+    take_compiled(sys.modules["triton.runtime.jit"], stack)
+
+
+def take_compiled(jit: ModuleType, stack: ExitStack | None = None) -> None:
+    """From the first launch on, whose stock ``run`` makes the driver and with it the dispatcher: that one is then too late."""
+    owner = jit.JITFunction
+    stock = owner.run
+    if getattr(stock, "__module__", None) != jit.__name__ or hasattr(stock, "takes_arrays"):
+        return  # the dispatcher, another library's, or done
+    ours = owner.run = taking(stock)
+
+    def undo() -> None:
+        if owner.run is ours:  # not where the dispatcher, which stays, has been put above it
+            owner.run = stock
+
+    if stack is not None:
+        stack.callback(undo)
 
 
 def install(stack: ExitStack) -> None:

@@ -40,7 +40,6 @@ def install() -> None:
 
     version = tuple(int(part) for part in triton.__version__.split(".")[:2])
     if os.environ.get("SHIM_TRITON_FAST") == "0" or not FIRST <= version <= LAST:
-        _take_arrays()
         return
     from triton import knobs
     from triton.runtime import driver, jit
@@ -48,10 +47,10 @@ def install() -> None:
     from shim_torch._impl.native import _core
     from shim_torch_proxy.adapters.triton import arrays
 
-    stock = jit.JITFunction.run
-    if getattr(stock, "__module__", None) != jit.__name__:
+    if getattr(jit.JITFunction.run, "__module__", None) != jit.__name__:
         return  # this one's already, or another library's
-    stock = arrays.taking(stock)  # called for what is not served here, as arrays are not; it calls the dispatcher again
+    arrays.take_compiled(jit)
+    stock = jit.JITFunction.run  # called for what is not served here, as arrays are not; it calls the dispatcher again
     hooks = (getattr(type(knobs.runtime), name, None) for name in ("launch_enter_hook", "launch_exit_hook"))
     lists = tuple(hook.calls for hook in hooks if hook is not None)
     active = "_active" if "_active" in vars(driver) else "active"
@@ -61,18 +60,6 @@ def install() -> None:
     jit.JITFunction.__getitem__ = getitem
     jit.JITFunction.run = run
     quick_host_functions(jit)
-
-
-def _take_arrays() -> None:
-    """Where stock Triton launches everything."""
-    from triton.runtime import jit
-
-    from shim_torch_proxy.adapters.triton import arrays
-
-    if getattr(jit.JITFunction.run, "__module__", None) == jit.__name__ and not hasattr(
-        jit.JITFunction.run, "__wrapped__"
-    ):
-        jit.JITFunction.run = arrays.taking(jit.JITFunction.run)
 
 
 def parameters(fn: Any) -> list[tuple[str, bool, bool, Any]]:

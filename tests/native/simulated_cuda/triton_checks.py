@@ -186,5 +186,39 @@ def tuned():
     print("ok")
 
 
+class ArrayOfCupy:
+    """What a launch sees of a ``cupy.ndarray``: memory of a GPU by DLPack, and no ``data_ptr``."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, **options):
+        return self.tensor.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+ArrayOfCupy.__module__, ArrayOfCupy.__name__ = "cupy", "ndarray"
+
+
+def arrays():
+    """The first launch of a process makes Triton's driver: it takes arrays as later ones do."""
+    x = torch.zeros(64, device="cuda")
+    kernel = uses_global[(1,)](ArrayOfCupy(x), 5)
+    assert len(launches()) == 1 and counted()["fast"] == 0
+    watch(kernel)
+    uses_global[(1,)](x, 5)
+    want = launches()
+    for _ in range(2):
+        assert uses_global[(1,)](ArrayOfCupy(x), 5) is kernel
+        assert launches() == want
+    try:
+        uses_global[(1,)](ArrayOfCupy(x.cpu()), 5)
+    except TypeError as error:
+        assert "got a cupy.ndarray in the memory of the host for argument 0" in str(error), error
+        print("ok")
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
