@@ -84,11 +84,9 @@ def simulated(tmp_path_factory):
     return folder
 
 
-def run(folder: Path, code: str, cache: Path | None = None, **variables: str) -> str:
-    environment = {
-        **os.environ,
-        "SHIM_TORCH_COMPILE_AHEAD": "0",  # what is compiled does not hang on who is quicker
-        **variables,
+def kernel_variables(folder: Path, cache: Path | None = None) -> dict[str, str]:
+    """Of the environment: where the core finds the simulated libraries."""
+    return {
         "LD_LIBRARY_PATH": str(folder),
         "SHIM_CUBLASLT_PATH": str(folder / "libcublasLt.so.13"),
         "SHIM_NVRTC_PATH": str(folder / "libnvrtc.so.13"),
@@ -96,6 +94,15 @@ def run(folder: Path, code: str, cache: Path | None = None, **variables: str) ->
         "SIMULATED_PYTHON": sys.executable,
         "SIMULATED_COMPILER": str(HERE / "simulated_cuda" / "compile.py"),
         "SHIM_CACHE_DIR": str(cache or folder / "cache"),
+    }
+
+
+def run(folder: Path, code: str, cache: Path | None = None, **variables: str) -> str:
+    environment = {
+        **os.environ,
+        "SHIM_TORCH_COMPILE_AHEAD": "0",  # what is compiled does not hang on who is quicker
+        **variables,
+        **kernel_variables(folder, cache),
         "PYTHONPATH": os.pathsep.join([INSTALLED, str(HERE / "simulated_cuda"), os.environ.get("PYTHONPATH", "")]),
     }
     result = subprocess.run(

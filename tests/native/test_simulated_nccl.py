@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_simulated_cuda import HERE, INSTALLED, compiled
+from test_simulated_cuda import HERE, INSTALLED, compiled, kernel_variables, simulated  # noqa: F401
 
 sys.path.append(str(Path(__file__).parents[1] / "shim_torch" / "distributed"))
 import processes
@@ -24,14 +24,14 @@ def library(tmp_path_factory):
     return folder
 
 
-def together(library, number, program, folder, *args, dies=(), **variables):
-    variables |= {
+def together(library, number, program, folder, *args, dies=(), module="device_programs", **variables):
+    variables = {
         "LD_LIBRARY_PATH": str(library),
         "SHIM_NCCL_PATH": str(library / "libnccl.so.2"),
         "SIMULATED_NCCL": str(folder),
         "SHIM_TORCH_COMPILE_AHEAD": "0",
-    }
-    return processes.together(number, "device_programs", program, folder, *args, dies=dies, env=variables)
+    } | variables
+    return processes.together(number, module, program, folder, *args, dies=dies, env=variables)
 
 
 def refusal(dtype, op):
@@ -114,6 +114,16 @@ def test_together(library, number, tmp_path):
 def test_streams_and_memory(library, tmp_path):
     for found in together(library, 2, "on_streams", tmp_path):
         assert found == [True, True, True, 4096 * 4, 0, 3]
+
+
+def test_states_of_the_cpu_from_the_first_process(library, tmp_path):
+    expected = [("cpu", 4.0), ("cuda", [0.0, 1.0, 2.0]), ("cpu", [True]), ("cpu", [1.0, 1.0])]
+    assert together(library, 2, "states_of_the_first", tmp_path, module="device_states") == [(expected, 0.5)] * 2
+
+
+def test_parts_that_were_cast_stay_where_they_are_while_they_are_sent(library, simulated, tmp_path):  # noqa: F811
+    for places in together(library, 2, "cast_parts", tmp_path, **kernel_variables(simulated)):
+        assert len(places) == 6 == len(set(places))
 
 
 def test_the_current_stream_is_asked_for_with_the_interpreters_lock(library, tmp_path):

@@ -67,6 +67,7 @@ class FSDPModule:
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
         """Gathers the whole parameters of this module (not of those within), or begins to."""
         state = states[self]
+        state.comms.follow_current()
         state.gather()
         if async_op:
             return UnshardHandle(state)

@@ -166,3 +166,12 @@ def device_of(group: Any) -> Any:
     if group._device_engine is None:
         return torch.device("cpu")
     return group.bound_device_id or torch.device("cuda", torch.cuda.current_device())
+
+
+def carrier(group: Any, home: Any) -> Any:
+    """The device that a tensor of the device ``home`` travels on: itself, unless the group has no backend of it."""
+    import shim_torch as torch
+
+    if home.type == "cuda":
+        return home if group._device_engine is not None else torch.device("cpu")
+    return device_of(group) if home.type == "cpu" and group._engine is None else home

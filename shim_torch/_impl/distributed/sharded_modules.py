@@ -118,14 +118,11 @@ class State:
         return args, kwargs
 
     def _begin_iteration(self) -> None:
-        import shim_torch as torch
-
         for state in self.all:
             for flat in state.flats:
                 if not flat.whole_there:
                     flat.bind()
-        if self.comms.copy_in is not None:
-            self.comms.copy_in.wait_stream(torch.cuda.current_stream())
+        self.comms.follow_current()
 
     def _marked(self, args: Any, kwargs: Any) -> Any:
         """The same arguments, whose gradients are there when the module's backward is over."""

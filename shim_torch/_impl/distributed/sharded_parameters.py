@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 from shim_torch._impl.distributed import collectives
@@ -39,11 +40,24 @@ class Comms:
     copy_in: Any = None  # a stream, on CUDA
     reductions: list[Any] = dataclasses.field(default_factory=list)  # under way
 
-    def on_copy_in(self) -> Any:
+    @contextlib.contextmanager
+    def on_copy_in(self) -> Iterator[None]:
         """A context in which CUDA work comes after what the optimizer did, and not after the layer that runs."""
         from shim_torch import cuda
 
-        return contextlib.nullcontext() if self.copy_in is None else cuda.stream(self.copy_in)
+        if self.copy_in is None:
+            yield
+            return
+        with cuda.stream(self.copy_in):
+            yield
+        cuda.current_stream(self.copy_in.device)  # the last one asked for is that of the nodes of autograd made next
+
+    def follow_current(self) -> None:
+        """What is sent from now on comes after what the current stream has: the optimizer's step, weights that were loaded."""
+        from shim_torch import cuda
+
+        if self.copy_in is not None:
+            self.copy_in.wait_stream(cuda.current_stream(self.copy_in.device))
 
 
 @dataclasses.dataclass
@@ -143,7 +157,23 @@ class Flat:
             mine = self.data if self.gathered_dtype == self.dtype else self.data.to(self.gathered_dtype)
             out = torch.empty(self.n * self.total, dtype=self.gathered_dtype, device=self.device)
             work = collectives.all_gather_into_tensor(out, mine, group=self.group, async_op=True)
-        self._gathering = work, out
+        self._gathering = work, out, None if mine is self.data else mine
+
+    def _gathered(self) -> Any:
+        """What every process sent, once the current stream comes after it.
+
+        Its memory, and that of the cast part, is the copying stream's: it would be given to the next part while this one is
+        still sent, or read. So both are kept for the current stream, which comes after the collective.
+        """
+        import shim_torch as torch
+
+        work, out, cast = self._gathering
+        self._gathering = None
+        work.wait()
+        for made in (out, cast):
+            if made is not None and made.is_cuda:
+                made.record_stream(torch.cuda.current_stream(made.device))
+        return out
 
     def end_gather(self) -> None:
         """The whole parameters, in the modules; on CUDA what the current stream gets from now on sees them."""
@@ -151,12 +181,7 @@ class Flat:
 
         if self._gathering is None:
             return
-        work, out = self._gathering
-        self._gathering = None
-        work.wait()
-        if out.is_cuda:
-            out.record_stream(torch.cuda.current_stream(out.device))
-        rows, where = out.view(self.n, self.total), 0
+        rows, where = self._gathered().view(self.n, self.total), 0
         with torch.no_grad():
             for p in self.pieces:
                 self._fill(p, rows[:, where : where + p.size])
@@ -182,8 +207,7 @@ class Flat:
     def free(self) -> None:
         """Gives the wholes' memory back; the modules have the parts."""
         if self._gathering is not None:
-            self._gathering[0].wait()
-            self._gathering = None
+            self._gathered()
         for p in self.pieces:
             p.show(p.part)
             if self.whole_there:

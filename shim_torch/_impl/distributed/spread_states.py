@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from shim_torch._impl.distributed.checkpoint_items import box
+from shim_torch._impl.distributed.checks import found
+from shim_torch._impl.distributed.on_devices import carrier
 from shim_torch._impl.distributed.redistribute import local_shape
 from shim_torch._impl.native import _core
 
@@ -50,7 +52,7 @@ def _outline(value: Any) -> Any:
 
 
 def _device(like: Any) -> Any:
-    """Where tensors travel: where those of the module are."""
+    """Where those tensors come to that ``like`` has not: where its first one is."""
     if isinstance(like, _core.Tensor):
         return like.device
     found = (
@@ -59,11 +61,22 @@ def _device(like: Any) -> Any:
     return next((device for device in found if device is not None), None)
 
 
-def _taken(value: Any, like: Any, given: Any, device: Any) -> Any:
-    """``value`` (tensors, or outlines of those to come) as parts that are as those of ``like``."""
+def _sent(outline: _Shape, given: Any, device: Any) -> Any:
+    """A tensor of the first process, in each; on ``device``, or on one that the group has a backend of."""
     import shim_torch as torch
     from shim_torch import distributed as dist
 
+    on = carrier(found(None), device)
+    if given is not None:
+        here = given.detach().to(on).contiguous()
+    else:
+        here = torch.empty(outline.shape, dtype=getattr(torch, outline.dtype), device=on)
+    dist.broadcast(here, src=0)
+    return here
+
+
+def _taken(value: Any, like: Any, given: Any, device: Any) -> Any:
+    """``value`` (tensors, or outlines of those to come) as parts that are as those of ``like``."""
     if isinstance(value, Mapping):
         return {
             key: _taken(inner, like.get(key) if isinstance(like, Mapping) else None, given[key] if given is not None else None,
@@ -76,11 +89,7 @@ def _taken(value: Any, like: Any, given: Any, device: Any) -> Any:
             for i, (inner, other) in enumerate(zip(value, likes, strict=True))
         ]
     if isinstance(value, _Shape):
-        here = given.detach().to(device).contiguous() if given is not None else None
-        if here is None:
-            here = torch.empty(value.shape, dtype=getattr(torch, value.dtype), device=device)
-        dist.broadcast(here, src=0)
-        return _part(here, like)
+        return _part(_sent(value, given, device).to(like.device if isinstance(like, _core.Tensor) else device), like)
     return _part(value, like) if isinstance(value, _core.Tensor) else value
 
 
