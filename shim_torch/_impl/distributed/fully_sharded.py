@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from shim_torch._impl.distributed.sharded_modules import State, states
+from shim_torch._impl.distributed.sharded_modules import UNPROVED, State, states
 from shim_torch._impl.distributed.sharded_parameters import Flat
 from shim_torch._impl.surface import naming
 from shim_torch.nn.modules.module import Module
@@ -220,13 +220,6 @@ def _no_copy(self: Any, memo: Any) -> Any:
     raise AssertionError("FSDP does not support deepcopy. Please use state dict for serialization.")
 
 
-# Two GPUs gave other numbers than PyTorch's (benchmarks/results/gpu_distributed-h200.txt). A cause was mended since.
-_UNPROVED = (
-    "fully_shard: MixedPrecisionPolicy(param_dtype=…) on CUDA has not yet been seen to give PyTorch's numbers; compare the "
-    "losses with those without param_dtype"
-)
-
-
 def fully_shard(
     module: Any, *, mesh: Any = None, reshard_after_forward: Any = None, shard_placement_fn: Any = None,
     mp_policy: MixedPrecisionPolicy = MixedPrecisionPolicy(),
@@ -256,7 +249,7 @@ def fully_shard(
         raise NotImplementedError("fully_shard: reshard_after_forward is True, False or None in shim-torch")
     mesh = _mesh_of(mesh)
     if mesh.device_type == "cuda" and mp_policy.param_dtype is not None:
-        warnings.warn(_UNPROVED, stacklevel=2)
+        warnings.warn(UNPROVED, stacklevel=2)
     owned = _owned(modules, set(ignored_params or ()))
     by_dtype: dict[Any, list[Any]] = {}
     for p, owners in owned:
