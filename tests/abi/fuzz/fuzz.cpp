@@ -26,7 +26,7 @@ Err aoti_torch_library_init_fragment(const char*, const char*, uint32_t, void**)
 Err aoti_torch_library_def(void*, const char*);
 Err torch_library_impl(void*, const char*, Kernel, uint64_t);
 Err aoti_torch_delete_library_object(void*);
-Err torch_call_dispatcher(const char*, const char*, Value*, uint64_t);
+Err torch_call_dispatcher(const char*, const char*, Cell*, uint64_t);
 Err aoti_torch_new_tensor_handle(Handle, Handle*);
 Err aoti_torch_new_uninitialized_tensor(Handle*);
 Err aoti_torch_delete_tensor_object(Handle);
@@ -35,7 +35,7 @@ Err aoti_torch_get_sizes(Handle, int64_t**);
 Err aoti_torch_item_float64(Handle, double*);
 Err torch_from_blob(void*, int64_t, const int64_t*, const int64_t*, int64_t, int32_t, int32_t, int32_t, Handle*,
     int32_t, const uint8_t*, int64_t, void (*)(void*, void*), void*);
-Err torch_list_get_item(List*, size_t, Value*);
+Err torch_list_get_item(List*, size_t, Cell*);
 Err torch_delete_list(List*);
 Err torch_parse_device_string(const char*, uint32_t*, int32_t*);
 Err torch_parallel_for(int64_t, int64_t, int64_t, void (*)(int64_t, int64_t, void*), void*);
@@ -74,23 +74,23 @@ Handle random_tensor(Random& r) {
   return h;
 }
 
-Value random_value(Random& r, const ArgType& t) {
-  auto plain = [&]() -> Value {
+Cell random_value(Random& r, const ArgType& t) {
+  auto plain = [&]() -> Cell {
     switch (t.base) {
-      case ArgType::Tensor: return reinterpret_cast<Value>(random_tensor(r));
-      case ArgType::Str: return reinterpret_cast<Value>(new std::string(below(r, 60), 'x'));
+      case ArgType::Tensor: return reinterpret_cast<Cell>(random_tensor(r));
+      case ArgType::Str: return reinterpret_cast<Cell>(new std::string(below(r, 60), 'x'));
       case ArgType::ScalarType: return below(r, 50);
       case ArgType::Device: return from_device(Device{});
       default: return r();
     }
   };
-  auto cell = [](Value v) { return reinterpret_cast<Value>(new Value(v)); };
+  auto cell = [](Cell v) { return reinterpret_cast<Cell>(new Cell(v)); };
   if (t.optional && below(r, 3) == 0) return 0;
-  Value v;
+  Cell v;
   if (t.list) {
     auto* list = new List;
     for (size_t i = below(r, 5); i--;) list->push_back(!t.element_optional ? plain() : below(r, 2) ? cell(plain()) : 0);
-    v = reinterpret_cast<Value>(list);
+    v = reinterpret_cast<Cell>(list);
   } else {
     v = plain();
   }
@@ -104,7 +104,7 @@ struct Made {
 std::vector<Made> made;
 
 // Takes its arguments as a wheel's kernel does, and sometimes fails after that.
-void consume(Value* stack, uint64_t args, uint64_t returns) {
+void consume(Cell* stack, uint64_t args, uint64_t returns) {
   // The arity tells the operator: operator n has n arguments (see main).
   release_arguments(made[args].schema, stack, args);
   for (uint64_t i = 0; i < returns; ++i) stack[i] = 0;
@@ -118,7 +118,7 @@ const Schema* schema_of(const char* name, const char*) {
 }
 
 // In the place of the interpreter: takes the arguments, and sometimes fails after that.
-void dispatch(const char* name, const char*, Value* stack, bool) {
+void dispatch(const char* name, const char*, Cell* stack, bool) {
   const Schema& s = *schema_of(name, "");
   consume(stack, s.args.size(), s.returns.size());
 }
@@ -227,7 +227,7 @@ void odd_inputs(Random& r) {
   for (size_t i = below(r, 12); i--;) text += char(below(r, 127) + 1);
   torch_parse_device_string(text.c_str(), &type, &index);
   torch_parse_device_string(nullptr, &type, &index);
-  Value v;
+  Cell v;
   List list(below(r, 4));
   torch_list_get_item(&list, below(r, 8), &v);
   torch_list_get_item(nullptr, 0, &v);
@@ -271,7 +271,7 @@ int main(int argc, char** argv) {
   uint64_t rounds = 0, failures = 0;
   for (; std::chrono::steady_clock::now() < end; ++rounds) {
     const Made& m = made[below(r, made.size())];
-    std::vector<Value> stack(std::max(m.schema.args.size(), m.schema.returns.size()) + 1);
+    std::vector<Cell> stack(std::max(m.schema.args.size(), m.schema.returns.size()) + 1);
     for (size_t i = 0; i < m.schema.args.size(); ++i) stack[i] = random_value(r, m.schema.args[i].type);
     failures += torch_call_dispatcher(m.name.c_str(), "", stack.data(), 0) != 0;
     failures += plain_arguments(r, m);

@@ -9,7 +9,7 @@ kernels="$out/generated/cuda/embedded_kernels.cpp"
 mkdir -p "$out/generated/cuda/entries"
 ${PYTHON:-python3} tools/embed_kernels.py native/src "$kernels" "$out/generated/cuda/entries"
 sources="$kernels $(grep -L '"ops/linear.h"' native/src/{abi,core,cpu,autograd,ops,cuda}/*.cpp tests/abi/fuzz/*.cpp)"
-flags="-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GLIBCXX_ASSERTIONS -fwrapv -Inative/src -I$out/generated"
+flags="-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GLIBCXX_ASSERTIONS -fwrapv -Inative/src -Ishim_torch/include -I$out/generated"
 objects=()
 for source in $sources; do
   object="$out/$(echo "$source" | tr / _).o"
