@@ -194,29 +194,43 @@ def _dropped(input: Any, p: float) -> Any:
     return shim.masked_scale(input, keep, 1 / (1 - p)), keep
 
 
+def _kept(input: Any, p: float) -> Any:
+    """1 / (1 - p) where a value is kept, else 0; drawn in the order of the input's memory."""
+    if input.is_complex():
+        raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
+    keep = _core.function("aten::empty_like")(input, dtype=_core.bool).bernoulli_(1 - p)
+    return keep.to(input.dtype).mul_(1 / (1 - p))
+
+
+def _drops(input: Any, p: float, train: bool) -> bool:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return train and p != 0 and input.numel() != 0
+
+
 @composite(
     "dropout(Tensor input, float p, bool train) -> Tensor",
     method=False,
-    inplace=True,
     batching="random",
     nested="pointwise",
 )
 def dropout(input, p, train):
     """Elements become 0 by chance ``p``, the others are divided by 1 - p; ``input`` itself without ``train``."""
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not train or p == 0:
+    if not _drops(input, p, train):
         return input
     if p == 1:
         return input * input.new_zeros(())
-    if input.is_complex():
-        raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
     if input.dtype.is_floating_point and (input.is_cuda or (input.is_contiguous() and _core.unseen(input))):
         return _dropped(input, p)[0]
-    keep = _core.function("aten::empty_like")(input, dtype=_core.bool).bernoulli_(
-        1 - p
-    )  # in the order of the input's memory
-    return input * keep.to(input.dtype).mul_(1 / (1 - p))
+    return input * _kept(input, p)
+
+
+@composite("dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", method=False, batching="random")
+def dropout_(self, p, train):
+    """In place; without ``train`` nothing is written, and autograd sees nothing."""
+    if not _drops(self, p, train):
+        return self
+    return self.mul_(self.new_zeros(()) if p == 1 else _kept(self, p))
 
 
 def _check_attention(query: Any, key: Any, value: Any) -> None:

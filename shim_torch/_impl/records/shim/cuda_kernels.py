@@ -46,8 +46,8 @@ def dropout(xp, input, p, seed, start):
     **_SHIM,
 )
 def masked_scale(xp, self, mask, scale):
-    """self * scale where the mask is true, else 0."""
-    return xp.where(mask, self * self.dtype.type(scale), self.dtype.type(0))
+    """self * scale where the mask is true, else self * 0."""
+    return self * xp.where(mask, self.dtype.type(scale), self.dtype.type(0))
 
 
 # --- rows added in order --------------------------------------------------------------------------------------------------
