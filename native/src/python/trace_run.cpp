@@ -15,6 +15,7 @@
 #include "python/trace_modes.h"
 #include "python/trace_rules.h"
 #include "python/values.h"
+#include "trace/checks.h"
 #include "trace/run_together.h"
 
 namespace shim {
@@ -49,17 +50,11 @@ PyObject* results_object(const TreeNode& node, std::vector<Tensor>&& results) {
 
 TreeNode* known(Session& s, Operator& op, PyObject* const* args, size_t n, Given& given) {
   if (!s.following() || s.at()->next.empty()) return nullptr;
-  const Values values(args, n);
-  for (auto& next : s.at()->next) {
-    if (next->op != &op || next->wants_gradient != composite_wants_gradient(op, args, n)) continue;
-    given.inputs.clear();
-    given.parameters.clear();
-    if (matches(s, *next, values.data(), n, given)) return next.get();
-  }
-  return nullptr;
+  return known(s, op, Values(args, n).data(), n, composite_wants_gradient(op, args, n), given);
 }
 
-// What the operator gave; a null tensor in the place of each thing that is none.
+}  // namespace
+
 Produced produced_by(PyObject* result) {
   Produced all;
   if (!result) return all;
@@ -73,6 +68,8 @@ Produced produced_by(PyObject* result) {
     add(v);
   return all;
 }
+
+namespace {
 
 // Whether something deferred touches what an operator that runs at once is given.
 void run_before(Session& s, PyObject* const* args, size_t n) {
@@ -103,12 +100,24 @@ bool drops_out(const Operator& op, PyObject* const* args) {
   return false;
 }
 
+// Why the call is not deferred, whatever its way; null: it may be.
+const char* against_call(Operator& op, PyObject* const* args, size_t n) {
+  if (const char* why = reason_against(op)) return why;
+  if (drops_out(op, args)) return "it draws random numbers";
+  if (divides(op) && !any_tensor(args, n, [](TensorImpl& t) { return is_floating(t.dtype()); }))
+    return "integers may be divided by zero";
+  return nullptr;
+}
+
+// Of a call that no node is (trace/foreseen.h).
+Foreseen foreseen(Session& s, Operator& op, PyObject* const* args, size_t n, bool writes) {
+  if (!may_foresee(s, op) || against_call(op, args, n)) return {};
+  return foreseen_call(s, op, args, n, writes, composite_wants_gradient(op, args, n));
+}
+
 // Whether a node was made of it.
 bool learn(Session& s, Operator& op, PyObject* const* args, size_t n, PyObject* result) {
-  const char* why = reason_against(op);
-  if (!why && drops_out(op, args)) why = "it draws random numbers";
-  if (!why && divides(op) && !any_tensor(args, n, [](TensorImpl& t) { return is_floating(t.dtype()); }))
-    why = "integers may be divided by zero";
+  const char* why = against_call(op, args, n);
   if (!why && s.tree().full()) s.leave_tree();
   if (!why && !s.following()) why = "too many ways through the function";
   if (why) return at_once(s, op, why);
@@ -155,6 +164,9 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
   Given given;
   if (TreeNode* node = known(*s, op, args, n, given))
     return results_object(*node, s->defer(*node, given.inputs, std::move(given.parameters)));
+  if (op.kind != Operator::Composite || s->tree().leaves.contains(&op))
+    if (Foreseen f = foreseen(*s, op, args, n, false); f.node)
+      return results_object(*f.node, s->defer(*f.node, f.given.inputs, std::move(f.given.parameters), f.held));
   if (op.kind == Operator::Composite) {
     if (s->tree().leaves.contains(&op)) run_before(*s, args, n);
     return run(op, args, n);
@@ -176,6 +188,7 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
 PyObject* run_native_traced(KernelCall native, Operator& op, PyObject* const* args, size_t n, const Value* values) {
   Session* s = tracing_here(args, n);
   if (!s) return run_native(native, op, values);
+  if (s->tree().backend && s->following()) return nullptr;  // its parts become nodes
   s->unwatch();
   PyObject* r;
   {
@@ -197,6 +210,11 @@ TracedInplace::TracedInplace(Operator& op, PyObject* const* args, size_t n)
     Given given;
     if (TreeNode* node = known(*session_, op, args, n, given)) {
       session_->defer(*node, given.inputs, std::move(given.parameters));
+      deferred_ = true;
+      return;
+    }
+    if (Foreseen f = foreseen(*session_, op, args, n, true); f.node) {
+      session_->defer(*f.node, f.given.inputs, std::move(f.given.parameters), f.held);
       deferred_ = true;
       return;
     }

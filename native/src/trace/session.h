@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "trace/checks.h"
 #include "trace/node.h"
 
 namespace shim::trace {
@@ -26,9 +27,11 @@ class Session {
   TreeNode* at() const { return at_; }
   bool following() const { return following_; }  // the tree; else operators run at once, and nothing is learned
   void leave_tree() { following_ = false; }
-  TreeNode* add(std::unique_ptr<TreeNode>);  // behind the node that it is at
+  TreeNode* add(std::shared_ptr<TreeNode>);  // behind the node that it is at
   bool on_this_thread() const { return thread_ == std::this_thread::get_id(); }
-  bool same_modes() const { return default_dtype_ == default_dtype() && current_device_ == device_of_factories(); }
+  bool same_modes() const {
+    return (default_dtype_ == default_dtype() || !looks_at(Check::modes)) && current_device_ == device_of_factories();
+  }
   static int device_of_factories();  // of CUDA, that a device without a number is
 
   // Memory.
@@ -38,7 +41,9 @@ class Session {
   void unname(Storage& s) { s.trace_session = 0; }
 
   // Goes to a node whose operator is deferred: `storages` are those of its inputs. Gives the results.
-  std::vector<Tensor> defer(TreeNode&, std::span<const Tensor> inputs, std::vector<Scalar> parameters);
+  // One that its tree does not keep lives as long as it is deferred.
+  std::vector<Tensor> defer(
+      TreeNode&, std::span<const Tensor> inputs, std::vector<Scalar> parameters, std::shared_ptr<TreeNode> held = {});
   // The same where the operator ran.
   void went(TreeNode&, std::span<const Tensor> results);
   bool any_deferred() const { return !path_.empty(); }
@@ -54,7 +59,7 @@ class Session {
 
   std::vector<Break> breaks;
   bool watching = false;
-  size_t deferred = 0, learned = 0, at_once = 0, flushes = 0, programs = 0;
+  size_t deferred = 0, learned = 0, resized = 0, at_once = 0, flushes = 0, programs = 0;
   std::map<std::string, size_t> graphs;                           // how programs ran that may be CUDA graphs
   std::map<std::pair<std::string, std::string>, size_t> reasons;  // operator, why it ran at once
 
@@ -65,6 +70,7 @@ class Session {
   struct Deferred {
     TreeNode* node;
     std::vector<Scalar> parameters;
+    std::shared_ptr<TreeNode> held;
   };
   static bool (*run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>& storages);
   static Break (*who_asks)(const char* reason);

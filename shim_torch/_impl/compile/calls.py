@@ -38,7 +38,8 @@ class Compiled:
         if backend is not None:  # what makes its graphs stands on torch.fx, which stands on this
             importlib.import_module("shim_torch._impl.compile.backends")
         graphs = together and self.settings.graphs
-        self.trees = _core.trace_trees(self.settings.recompile_limit or 8, together, graphs, backend)
+        resizes = self.settings.resizes and not graphs and backend is None
+        self.trees = _core.trace_trees(self.settings.recompile_limit or 8, together, graphs, resizes, backend)
         self.generation = _generation
 
     @property
@@ -67,7 +68,7 @@ class Compiled:
         )
 
     def _note(self, info: dict[str, Any]) -> None:
-        for name in ("deferred", "learned", "at_once", "runs", "programs"):
+        for name in ("deferred", "learned", "resized", "at_once", "runs", "programs"):
             counts[name] += info[name]
         reasons.update(info["reasons"])
         graphs.update(info["graphs"])
@@ -93,8 +94,8 @@ def note_settings(settings: Settings) -> None:
         if name.replace("-", "_") in GRAPHS:
             continue
         reasons["torch.compile", f"the option {name} makes no difference"] += 1
-    if settings.dynamic:
-        reasons["torch.compile", "dynamic=True: each shape is a way of its own"] += 1
+    if settings.dynamic and (settings.graphs or callable(settings.backend)):
+        reasons["torch.compile", "dynamic=True: each shape is a way of its own, for graphs and for backends"] += 1
 
 
 stance = "default"  # what torch.compiler.set_stance() was given
