@@ -124,3 +124,23 @@ def test_backends_that_run_each_operator(backend):
     for n in (2, 5, 3, 5, 2):
         x = torch.randn(n, 4)
         assert all(torch.equal(a, b) for a, b in zip(compiled(x, w), chain(x, w), strict=True))
+
+
+def test_an_error_that_sizes_do_not_tell_keeps_its_text():
+    def f(x, y):
+        try:
+            x.addcmul_(y, y)
+        except (RuntimeError, NotImplementedError) as e:
+            return str(e)
+        return x
+
+    compiled = torch.compile(f)
+    for _ in range(2):
+        compiled(torch.ones(3), torch.ones(3))
+    x, y = torch.ones(3, dtype=torch.bool), torch.ones(3)
+    assert compiled(x, y) == f(x.clone(), y)
+
+
+def test_strides_of_casts_of_overlapping_views():
+    x = torch.ones(4, 4, device="meta").unfold(0, 2, 1)
+    assert x.double().stride() == torch.ones(4, 4).unfold(0, 2, 1).double().stride() == (8, 1, 4)

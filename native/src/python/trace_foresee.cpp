@@ -42,11 +42,12 @@ Foreseen foreseen_call(Session& s, Operator& op, PyObject* const* args, size_t n
   for (size_t i = 0; i < n; ++i)
     if (!put_device(tensors, b, op.schema.args[i], args[i], i)) return {};
   Produced produced;
-  {
+  try {
     WithoutModes without;
-    OwnedRef result{writes ? run_inplace(op, b.data(), n) : run_functional(op, b.data(), n)};
-    if (!result.o) return PyErr_Clear(), Foreseen();  // it says so itself when it runs
+    OwnedRef result = owned(writes ? run_inplace(op, b.data(), n) : run_functional(op, b.data(), n));
     if (!writes) produced = produced_by(result);
+  } catch (...) {  // it says so itself when it runs
+    return PyErr_Clear(), Foreseen();
   }
   if (writes) {
     TensorSpec after = TensorSpec::of(*unwrap(b.data()[0]));
