@@ -115,8 +115,8 @@ void flush_last(Session& s, bool failed) {
 }
 
 // Its result; `seen` is called with what happened.
-PyObject* trace_call(
-    Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs, bool watch, bool forbid, PyObject* seen) {
+PyObject* trace_call(Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs, bool watch, bool forbid, bool learns,
+    std::optional<std::string_view> refusal, PyObject* seen) {
   CHECK(Kind::Runtime, !current(), "trace_call(): a compiled function runs already");
   Storage::run_deferred = run_deferred;
   Session::execute = execute_node;
@@ -126,6 +126,8 @@ PyObject* trace_call(
   Running running(trees.now(), watch);
   Session& s = running.session;
   s.breaks_forbidden = forbid;
+  s.learns = learns;
+  s.refusal = refusal;
   if (s.watching) {
     each_tensor(args, [&](TensorImpl& t) { s.watch(*t.storage()); });
     s.rewatch();
@@ -223,7 +225,8 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
                                      "compiled function, nothing yet: of so "
                                      "many ways through it at most; `resizes`: other sizes are no way of their own."),
     function<&trace_call>("trace_call",
-        "(trees, function, args, kwargs, watch, forbid, seen): calls a function while its operators are traced."),
+        "(trees, function, args, kwargs, watch, forbid, learns, refusal or None, seen): calls a function while its "
+        "operators are traced."),
     function<&trace_active>("trace_active", "Whether this thread's calls of operators are traced."),
     function<&trace_possible>("trace_possible", "Whether no other thread of Python runs."),
     function<&trace_flush>("trace_flush", "Runs what is deferred."),

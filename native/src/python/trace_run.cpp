@@ -111,14 +111,18 @@ const char* against_call(Operator& op, PyObject* const* args, size_t n) {
 
 // Of a call that no node is (trace/foreseen.h).
 Foreseen foreseen(Session& s, Operator& op, PyObject* const* args, size_t n, bool writes) {
-  if (!may_foresee(s, op) || against_call(op, args, n)) return {};
-  return foreseen_call(s, op, args, n, writes, composite_wants_gradient(op, args, n));
+  const bool may = may_foresee(s, op);
+  if ((!may && !s.refusal) || against_call(op, args, n)) return {};
+  Foreseen f;
+  if (may) f = foreseen_call(s, op, args, n, writes, composite_wants_gradient(op, args, n));
+  if (!f.node && s.refusal && op.kind != Operator::Composite) s.missed(op, who_asks(nullptr));
+  return f;
 }
 
 // Whether a node was made of it.
 bool learn(Session& s, Operator& op, PyObject* const* args, size_t n, PyObject* result) {
   const char* why = against_call(op, args, n);
-  if (!why && s.tree().full()) s.leave_tree();
+  if (!why && (s.tree().full() || !s.learns)) s.leave_tree();
   if (!why && !s.following()) why = "too many ways through the function";
   if (why) return at_once(s, op, why);
   const Produced produced = produced_by(result);

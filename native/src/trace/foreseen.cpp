@@ -22,7 +22,7 @@ TreeNode* known(Session& s, Operator& op, const Value* args, size_t n, bool want
 
 bool may_foresee(Session& s, const Operator& op) {
   if (!s.following()) return false;
-  if (s.tree().backend) return !s.tree().full();
+  if (s.tree().backend) return s.learns && !s.refusal && !s.tree().full();
   return s.tree().resizes && std::ranges::any_of(s.at()->next, [&](auto& next) { return next->op == &op; });
 }
 

@@ -85,6 +85,11 @@ void Session::go_to(int device) {
   stream_ = stream;
 }
 
+void Session::missed(const Operator& op, const Break& at) const {
+  CHECK(Kind::Runtime, !refusal, *refusal, "\n    triggered by the following guard failure(s):\n    - ", op.full_name(),
+      " at ", at.file, ":", at.line, " is on no way through it that is known");
+}
+
 std::vector<Tensor> Session::defer(
     TreeNode& node, std::span<const Tensor> inputs, std::vector<Scalar> parameters, std::shared_ptr<TreeNode> held) {
   if (node.device >= 0) go_to(node.device);

@@ -2,6 +2,7 @@
 // One call of a compiled function: operators that its tree knows are deferred until somebody asks for memory that they read or write.
 // Everything here happens with the interpreter's lock, on the thread of the call.
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,6 +77,9 @@ class Session {
   static Break (*who_asks)(const char* reason);
   static void (*on_break)(const Break&);  // of one that allows none; throws
   bool breaks_forbidden = false;
+  bool learns = true;                                   // what is on no known way; else it runs as it is from there on
+  std::optional<std::string> refusal;                   // with which it is refused
+  void missed(const Operator&, const Break& at) const;  // throws, if it is
 
  private:
   struct Hidden {

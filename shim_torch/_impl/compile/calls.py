@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.compile import deferral as deferral
+from shim_torch._impl.compile import logs
 from shim_torch._impl.compile.settings import GRAPHS, Settings
 from shim_torch._impl.native import _core
 
@@ -20,6 +22,7 @@ graphs: Counter[str] = (
     Counter()
 )  # how programs ran that may be CUDA graphs: "captured", "replayed", "plain", or why without one
 
+STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile")
 _generation = 0  # torch.compiler.reset() counts
 
 
@@ -31,6 +34,7 @@ class Compiled:
         self.settings = settings
         self._forget()
         self.seen: list[dict[str, Any]] | None = None  # explain() puts a list here
+        self.source_noted = ""  # by logs.py
 
     def _forget(self) -> None:
         together = self.settings.backend not in ("eager", "aot_eager")
@@ -39,8 +43,10 @@ class Compiled:
             importlib.import_module("shim_torch._impl.compile.backends")
         graphs = together and self.settings.graphs
         resizes = self.settings.resizes and not graphs and backend is None
-        self.trees = _core.trace_trees(self.settings.recompile_limit or 8, together, graphs, resizes, backend)
+        limit = self.settings.recompile_limit or _limit()
+        self.trees = _core.trace_trees(limit, together, graphs, resizes, backend)
         self.generation = _generation
+        self.called = False
 
     @property
     def source(self) -> str:
@@ -63,11 +69,25 @@ class Compiled:
             self._forget()
         counts["calls"] += 1
         whole = self.settings.fullgraph
+        watched = whole or self.seen is not None
+        learns = stance != "eager_on_recompile"
         return _core.trace_call(
-            self.trees, self.function, args, kwargs, whole or self.seen is not None, whole, self._note
+            self.trees, self.function, args, kwargs, watched, whole, learns, self._refusal(), self._note
+        )
+
+    def _refusal(self) -> str | None:
+        """What an operator that is on no known way is refused with; None: it is not."""
+        if stance != "fail_on_recompile":
+            return None
+        name, file, line = logs.place(self.function)
+        return (
+            f"Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '{file}', "
+            f"function name: '{name}', line number: {line}"
         )
 
     def _note(self, info: dict[str, Any]) -> None:
+        first, self.called = not self.called, True
+        logs.note(self, info, first)
         for name in ("deferred", "learned", "resized", "at_once", "runs", "programs"):
             counts[name] += info[name]
         reasons.update(info["reasons"])
@@ -77,8 +97,19 @@ class Compiled:
             self.seen.append(info)
 
 
+def _limit() -> int:
+    """How many ways through a function are known, if it does not say so itself."""
+    config = sys.modules.get("shim_torch._dynamo.config")
+    older = int(getattr(config, "cache_size_limit", 8))  # the same setting under its older name
+    return older if older != 8 else int(getattr(config, "recompile_limit", 8))
+
+
 def why_not() -> str | None:
     """Why nothing is deferred now; None: operators may be."""
+    if stance not in STANCES:
+        raise RuntimeError(
+            f"invalid torch.compile stance 'DynamoStance(stance={stance!r}, skip_guard_eval_unsafe=False, backend=None)'"
+        )
     if stance == "force_eager":
         return 'torch.compiler.set_stance("force_eager")'
     if not _core.trace_possible():
@@ -98,7 +129,7 @@ def note_settings(settings: Settings) -> None:
         reasons["torch.compile", "dynamic=True: each shape is a way of its own, for graphs and for backends"] += 1
 
 
-stance = "default"  # what torch.compiler.set_stance() was given
+stance: Any = "default"  # what torch.compiler.set_stance() was given
 
 
 def reset() -> None:
