@@ -1,5 +1,6 @@
 // Calls of compiled functions, as functions of shim_torch._impl.native._core (shim_torch/_impl/compile).
 #include <algorithm>
+#include <utility>
 
 #include "cuda/driver.h"
 #include "python/module_parameters.h"
@@ -136,8 +137,12 @@ PyObject* trace_call(Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs
   {
     const Failed failed;
     flush_last(s, bool(failed));
-    info = owned(described(s));
     if (failed) return nullptr;
+    if (s.quiet()) {
+      told = {told.calls + 1, told.deferred + s.deferred, told.runs + s.flushes, told.programs + s.programs};
+      return result.give();
+    }
+    info = owned(described(s));
   }
   owned(PyObject_CallOneArg(seen, info.o));
   return result.give();
@@ -148,6 +153,13 @@ PyObject* trace_trees(int64_t most_ways, bool together, bool graphs, bool resize
   return PyCapsule_New(new Trees{size_t(most_ways), together, graphs, resizes, std::move(called), {}},
       module_call::capsule_name<Trees>,
       [](PyObject* o) { delete static_cast<Trees*>(PyCapsule_GetPointer(o, module_call::capsule_name<Trees>)); });
+}
+
+// The same since the last time that it was asked.
+PyObject* trace_totals() {
+  const Totals t = std::exchange(told, {});
+  return Py_BuildValue("{s:n,s:n,s:n,s:n}", "calls", Py_ssize_t(t.calls), "deferred", Py_ssize_t(t.deferred), "runs",
+      Py_ssize_t(t.runs), "programs", Py_ssize_t(t.programs));
 }
 
 bool trace_active() { return tracing && current()->on_this_thread(); }
@@ -165,6 +177,9 @@ void trace_leave_out(std::optional<std::string_view> name) {
   left_out = 1u << (found - kCheckNames);
 }
 std::vector<std::string> trace_checks() { return {std::begin(kCheckNames), std::end(kCheckNames)}; }
+
+// Whether a call can be traced from here.
+bool trace_ready() { return !current() && trace_possible(); }
 
 void trace_flush() {
   if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
@@ -229,6 +244,9 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
         "operators are traced."),
     function<&trace_active>("trace_active", "Whether this thread's calls of operators are traced."),
     function<&trace_possible>("trace_possible", "Whether no other thread of Python runs."),
+    function<&trace_ready>("trace_ready", "Whether a call can be traced from here: none is, and no other thread runs."),
+    function<&trace_totals>(
+        "trace_totals", "What calls deferred of which nothing else was to be told, since it was asked for."),
     function<&trace_flush>("trace_flush", "Runs what is deferred."),
     function<&trace_break>("trace_break", "(reason): ends the graph here."),
     function<&trace_pause>("trace_pause", "Runs what is deferred; operators run at once from here."),

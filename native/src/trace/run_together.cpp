@@ -96,8 +96,10 @@ std::optional<Tree::Together> together_of(
     Session& session, const Stretch& stretch, Path path, Numbering& numbers, const Slots& storages) {
   Tree& tree = session.tree();
   const bool kept = std::ranges::all_of(path, [](const Session::Deferred& d) { return d.node->kept; });
+  if (kept)
+    if (auto found = tree.programs.find(stretch); found != tree.programs.end()) return found->second;
+  session.planned = true;
   if (!kept) return Tree::Together{program_of(path, numbers, storages), {}};  // sizes that are seldom met
-  if (auto found = tree.programs.find(stretch); found != tree.programs.end()) return found->second;
   if (tree.programs.size() >= Tree::kMostPrograms && tree.resizes) tree.programs.clear();
   if (tree.programs.size() >= Tree::kMostPrograms) {
     session.reasons[{"torch.compile", "too many programs of one function"}]++;

@@ -18,6 +18,11 @@ struct Break {  // somebody asked for values
   size_t operators = 0;  // that had run or were deferred before
 };
 
+struct Totals {  // of calls that were quiet
+  size_t calls = 0, deferred = 0, runs = 0, programs = 0;
+};
+inline Totals told;
+
 class Session {
  public:
   explicit Session(Tree& tree, bool watch);
@@ -61,6 +66,12 @@ class Session {
   std::vector<Break> breaks;
   bool watching = false;
   size_t deferred = 0, learned = 0, resized = 0, at_once = 0, flushes = 0, programs = 0;
+  bool planned = false;  // a program was made
+  // Whether there is nothing to tell of the call but how much was deferred, which is added to `told`.
+  bool quiet() const {
+    return !watching && !planned && !learned && !resized && !at_once && breaks.empty() && graphs.empty() &&
+           reasons.empty() && following_;
+  }
   std::map<std::string, size_t> graphs;                           // how programs ran that may be CUDA graphs
   std::map<std::pair<std::string, std::string>, size_t> reasons;  // operator, why it ran at once
 

@@ -14,8 +14,22 @@ from shim_torch._impl.compile import logs
 from shim_torch._impl.compile.settings import GRAPHS, Settings
 from shim_torch._impl.native import _core
 
+
 # What torch_proxy_status()["compile"] says: calls, operators deferred, learned and run at once, runs of what was deferred.
-counts: Counter[str] = Counter()
+class _Counts(Counter[str]):
+    """The core keeps what calls deferred of which there is nothing else to tell."""
+
+    def __getitem__(self, name: str) -> int:
+        self.settle()
+        return super().__getitem__(name)
+
+    def settle(self) -> None:
+        """Takes over what the core has."""
+        for name, n in _core.trace_totals().items():
+            super().__setitem__(name, super().__getitem__(name) + n)
+
+
+counts = _Counts()
 reasons: Counter[tuple[str, str]] = Counter()  # (operator or function, why it ran at once): how often
 breaks: Counter[tuple[str, str]] = Counter()  # (reason, "file:line"): how often
 graphs: Counter[str] = (
@@ -35,6 +49,8 @@ class Compiled:
         self._forget()
         self.seen: list[dict[str, Any]] | None = None  # explain() puts a list here
         self.source_noted = ""  # by logs.py
+        self.quick = not settings.fullgraph
+        self.noted = self._note
 
     def _forget(self) -> None:
         together = self.settings.backend not in ("eager", "aot_eager")
@@ -58,6 +74,15 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's result. Within another compiled function its operators are that one's."""
+        return self.call(args, kwargs)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The same, with the arguments in a tuple and a dict."""
+        if stance == "default" and self.quick and self.generation == _generation and _core.trace_ready():
+            return _core.trace_call(self.trees, self.function, args, kwargs, False, False, True, None, self.noted)
+        return self._call_otherwise(args, kwargs)
+
+    def _call_otherwise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if _core.trace_active():
             return self.function(*args, **kwargs)
         why = why_not()
@@ -67,7 +92,6 @@ class Compiled:
             return self.function(*args, **kwargs)
         if self.generation != _generation:
             self._forget()
-        counts["calls"] += 1
         whole = self.settings.fullgraph
         watched = whole or self.seen is not None
         learns = stance != "eager_on_recompile"
@@ -87,6 +111,7 @@ class Compiled:
 
     def _note(self, info: dict[str, Any]) -> None:
         first, self.called = not self.called, True
+        counts["calls"] += 1
         logs.note(self, info, first)
         for name in ("deferred", "learned", "resized", "at_once", "runs", "programs"):
             counts[name] += info[name]
@@ -143,9 +168,11 @@ def wrap(function: Callable[..., Any], settings: Settings) -> Callable[..., Any]
     note_settings(settings)
     compiled = Compiled(function, settings)
 
+    call = compiled.call
+
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return compiled(*args, **kwargs)
+        return call(args, kwargs)
 
     vars(wrapper).update(
         _torchdynamo_inline=function,
@@ -174,4 +201,5 @@ def paused(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def status() -> dict[str, Any]:
     """For ``torch_proxy_status()``."""
+    counts.settle()
     return {**counts, "graphs": dict(graphs), "at_once_because": dict(reasons), "breaks": dict(breaks)}
