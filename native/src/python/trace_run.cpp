@@ -77,6 +77,12 @@ void run_before(Session& s, PyObject* const* args, size_t n) {
   s.unwatch();
 }
 
+// The same, but a view of pending memory, or the tensor itself, is given as it is; a copy asks for the memory when it is made.
+void run_before(Session& s, const Operator& op, PyObject* const* args, size_t n) {
+  if (s.tree().aliases.contains(&op)) return s.unwatch();
+  run_before(s, args, n);
+}
+
 void watch_all(Session& s, PyObject* const* args, size_t n, PyObject* result) {
   if (!s.watching) return;
   each_tensor(args, n, [&](TensorImpl& t) { s.watch(*t.storage()); });
@@ -127,7 +133,10 @@ bool learn(Session& s, Operator& op, PyObject* const* args, size_t n, PyObject* 
   if (why) return at_once(s, op, why);
   const Produced produced = produced_by(result);
   std::unique_ptr<TreeNode> node = node_of(s, op, Values(args, n).data(), n, produced, &why);
-  if (!node) return at_once(s, op, why);
+  if (!node) {
+    if (why == kSharesWithArgument) s.tree().aliases.insert(&op);
+    return at_once(s, op, why);
+  }
   node->wants_gradient = composite_wants_gradient(op, args, n);
   note_line(*node);
   TreeNode* made = node.get();
@@ -172,12 +181,12 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
     if (Foreseen f = foreseen(*s, op, args, n, false); f.node)
       return results_object(*f.node, s->defer(*f.node, f.given.inputs, std::move(f.given.parameters), f.held));
   if (op.kind == Operator::Composite) {
-    if (s->tree().leaves.contains(&op)) run_before(*s, args, n);
+    if (s->tree().leaves.contains(&op)) run_before(*s, op, args, n);
     return run(op, args, n);
   }
   if (const char* shape = changes_shape(op)) s->asked(nullptr, shape);
   if (s->any_deferred_on_cuda() && of_library(op)) s->flush();  // it may look at streams
-  run_before(*s, args, n);
+  run_before(*s, op, args, n);
   PyObject* r;
   {
     Inside in;

@@ -44,6 +44,9 @@ bool equal(const program::Value& known, const Value& v) {
   }
 }
 
+// What makes a tensor is called with False or with nothing, and a node has nothing.
+bool unpinned(const Argument& a, const Value& v) { return v.tag == Value::boolean && !v.i && a.name == "pin_memory"; }
+
 bool can_be_constant(const Value& v) {
   if (v.tag == Value::list) return std::ranges::all_of(items_of(v), can_be_constant);
   return v.tag != Value::tensor && v.tag != Value::complex && v.tag < Value::object &&
@@ -181,7 +184,7 @@ struct Builder {
       spec.number = v.tag == Value::real ? Scalar::Float : Scalar::Int;
     } else if (can_be_constant(v)) {
       program::Recorder none;
-      spec.value = program::recorded(v, none);
+      spec.value = program::recorded(unpinned(a, v) ? Value() : v, none);
     } else {
       return why = "arguments of other classes", false;
     }
@@ -194,8 +197,7 @@ struct Builder {
     for (const Tensor& t : outcome.tensors) {
       if (!t) return why = "results that are no tensors", false;
       const Storage& s = *t->storage();
-      if (session.knows(s) && s.trace_slot < of_inputs)
-        return why = "results that share memory with an argument", false;
+      if (session.knows(s) && s.trace_slot < of_inputs) return why = kSharesWithArgument, false;
       if (!s.may_hide() || t->requires_grad()) return why = "results in memory that is shared with others", false;
       if (t->device().is_cuda()) node.device = t->device().index;
       if (device && t->device() != *device) return why = "several devices", false;
@@ -227,7 +229,8 @@ bool matches(Session& session, const TreeNode& node, const Value* args, size_t n
         given.parameters.push_back(v.number());
         break;
       case ArgumentSpec::constant:
-        if (!equal(a.value, v) && looks_at(Check::constants)) return false;
+        if (!equal(a.value, unpinned(node.op->schema.args[i], v) ? Value() : v) && looks_at(Check::constants))
+          return false;
     }
   }
   names.keep();

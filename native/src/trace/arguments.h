@@ -20,6 +20,7 @@ struct Produced {
   Results form = Results::none;
   std::vector<Tensor> tensors;
 };
+inline constexpr const char* kSharesWithArgument = "results that share memory with an argument";
 // A node for the call; null with the reason: it cannot be deferred. `wanted`: whether it is taken; the session does not know it else.
 std::unique_ptr<TreeNode> node_of(Session&, Operator&, const Value* args, size_t n, const Produced&, const char** why,
     const std::function<bool(TreeNode&)>& wanted = {});

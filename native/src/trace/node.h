@@ -88,8 +88,9 @@ struct Tree {
   Ref<HeldObject> backend;                     // a function that is given what is deferred as a graph; null: Programs
   std::map<Stretch, Ref<HeldObject>> lowered;  // what it made of that
   TreeNode root;
-  size_t nodes = 0, ways = 0;                  // ways: how many ends there are
-  std::unordered_set<const Operator*> leaves;  // operators made of others that a kernel took as one
+  size_t nodes = 0, ways = 0;                   // ways: how many ends there are
+  std::unordered_set<const Operator*> aliases;  // operators that gave an argument's memory: they may not look at it
+  std::unordered_set<const Operator*> leaves;   // operators made of others that a kernel took as one
   size_t most_ways = 8;
   bool full() const { return ways > most_ways || nodes > kMostNodes; }
   static constexpr size_t kMostNodes = 200000;
