@@ -1,8 +1,8 @@
 """``torch._logging._internal``: which of PyTorch's loggers are on, by ``TORCH_LOGS`` or :func:`set_logs`.
 
 ``TORCH_LOGS="+autograd,dynamo"`` sets loggers by their short names or module names to INFO, with ``+`` to DEBUG and with ``-``
-to ERROR. Kinds of messages that only a compiler writes (``graph_breaks``, ``output_code``…) can be switched on; nothing writes
-them here.
+to ERROR. Of the kinds of messages that only a compiler writes, compiled functions write ``graph_breaks``, ``recompiles``, ``guards``,
+``graph_code`` and ``output_code`` (_impl/compile/logs.py); the others can be switched on, and nothing writes them.
 """
 
 from __future__ import annotations
@@ -173,6 +173,8 @@ class TorchLogsFormatter(logging.Formatter):
             f"{'V' if record.levelno == logging.DEBUG else record.levelname[:1]}{self.formatTime(record, '%m%d %H:%M:%S')}"
             f".{int(record.msecs * 1000):06d} {record.process} {record.pathname}:{record.lineno}] "
         )
+        _, found, kind = record.name.rpartition(".__")
+        head += f"[__{kind}] " if found else ""
         lines = record.getMessage().split("\n")
         if record.exc_info:
             lines += self.formatException(record.exc_info).split("\n")
@@ -259,7 +261,10 @@ def warning_once(logger: Any, *args: Any, **kwargs: Any) -> None:
 def getArtifactLogger(module_qname: str, artifact_name: str) -> logging.Logger:
     """A logger of its own for one kind of message."""
     name = f"{module_qname}.__{artifact_name}"
-    log_registry.artifact_log_qnames.add(name)
+    if name not in log_registry.artifact_log_qnames:
+        log_registry.artifact_log_qnames.add(name)
+        if log_state.is_artifact_enabled(artifact_name):
+            logging.getLogger(name).setLevel(logging.DEBUG)
     return logging.getLogger(name)
 
 

@@ -69,7 +69,11 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """``fn`` itself."""
+    """``fn`` itself, or each item of a list or tuple. Errors: AssertionError for what cannot be called."""
+    if isinstance(fn, (list, tuple)):
+        return [allow_in_graph(f) for f in fn]
+    if not callable(fn):
+        raise AssertionError("allow_in_graph expects a callable")
     return fn
 
 
@@ -79,8 +83,16 @@ def assume_constant_result(fn: Any) -> Any:
 
 
 def substitute_in_graph(original_fn: Any, **kwargs: Any) -> Callable[[Any], Any]:
-    """A decorator that gives its function back."""
-    return lambda f: f
+    """A decorator that gives its function back. Errors: TypeError for what are no functions."""
+    if not callable(original_fn):
+        raise TypeError(f"substitute_in_graph expects a function but got {type(original_fn)}")
+
+    def decorate(f: Any) -> Any:
+        if not callable(f):
+            raise TypeError(f"@substitute_in_graph(...) expects a function but got {type(f)}")
+        return f
+
+    return decorate
 
 
 def nested_compile_region(fn: Any = None) -> Any:
@@ -103,7 +115,9 @@ def get_default_backend() -> Any:
 
 
 def set_default_backend(backend: Any) -> None:
-    """Keeps a backend's name or function as the default; None: "inductor" again."""
+    """Keeps a backend's name or function as the default; None: "inductor" again. Errors: TypeError for anything else."""
+    if backend is not None and not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"backend must be a string or callable, got {type(backend)}")
     settings.default_backend = "inductor" if backend is None else backend
 
 

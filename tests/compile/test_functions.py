@@ -224,6 +224,34 @@ def test_default_dtype():
             torch.set_default_dtype(torch.float32)
 
 
+def test_default_dtype_changes_within():
+    def f(x, read):
+        y = x / 2
+        torch.set_default_dtype(torch.float64)
+        try:
+            return (y.tolist(), x / 4) if read else (y, y + 1, x / 4)
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    compiled = torch.compile(f)
+    x = torch.arange(4)
+    for read in (True, False):
+        for _ in range(3):
+            got, wanted = compiled(x, read), f(x, read)
+            assert [a if read else a.dtype for a in got[:1]] == [a if read else a.dtype for a in wanted[:1]]
+            assert all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(got, wanted, strict=True))
+
+
+def test_a_number_that_is_stored_and_cast():
+    def f(x):
+        x.fill_(3)
+        return x.long() + 1, F.silu(x), x.double(), x > 2
+
+    compiled = torch.compile(f)
+    for _ in range(3):
+        assert same(compiled(torch.ones(4)), f(torch.ones(4)))
+
+
 def test_versions_and_saved_tensors():
     def f(x):
         y = x.exp()
@@ -240,7 +268,7 @@ def test_versions_and_saved_tensors():
 
 
 def test_many_ways_run_as_they_are():
-    compiled = torch.compile(lambda x: (x + 1) * 2, recompile_limit=3)
+    compiled = torch.compile(lambda x: (x + 1) * 2, recompile_limit=3, dynamic=False)
     for n in range(1, 8):
         for _ in range(2):
             assert torch.equal(compiled(torch.ones(n)), torch.full((n,), 4.0))

@@ -61,9 +61,10 @@ Tensor to_copy(const Tensor& self, std::optional<DType> dtype, std::optional<Lay
   const bool preserves = format == MemoryFormat::preserve;
   if (preserves && where == self->device() && where.is_cpu() && !pinned) return to_dtype(self, to);
   CHECK(Kind::NotImplemented, where.is_meta() || !self->device().is_meta(), "Cannot copy out of meta tensor; no data!");
-  Tensor out = preserves && dense(*self)
-                   ? empty_strided(self->sizes(), self->strides(), to, where, pinned)
-                   : empty(self->sizes(), to, where, pinned, preserves ? MemoryFormat::contiguous : format);
+  const Dims strides(self->strides().begin(), self->strides().end());
+  Tensor out = preserves ? empty_strided(self->sizes(),
+                               dense(*self) ? strides : dense_strides(self->sizes(), {&strides, 1}), to, where, pinned)
+                         : empty(self->sizes(), to, where, pinned, format);
   copy_(out, self, non_blocking);
   return out;
 }

@@ -37,9 +37,24 @@ void join_bytes(const Tensor& out, TensorList tensors, size_t d) {
   }
 }
 
+// Those of them that satisfy, if all are of one dtype; none: they are not, or all satisfy.
+template <class F> std::vector<Tensor> counted(TensorList tensors, F&& satisfies) {
+  std::vector<Tensor> rest;
+  if (std::ranges::all_of(tensors, satisfies)) return rest;
+  for (const Tensor& t : tensors) {
+    if (t->dtype() != tensors[0]->dtype() || t->device() != tensors[0]->device()) return {};
+    if (satisfies(t)) rest.push_back(t);
+  }
+  return rest;
+}
+
 }  // namespace
 
 Outcome<Tensor> cat(TensorList tensors, int64_t dim) {
+  // Empty vectors count for nothing: what a cache begins as.
+  const auto counts = [](const Tensor& t) { return t->dim() != 1 || t->numel(); };
+  const std::vector<Tensor> rest = counted(tensors, counts);
+  if (!rest.empty() && rest.size() < tensors.size()) return cat(rest, dim);
   const Outcome<Joined> joined = joined_sizes(tensors, dim);
   if (!joined) return joined.why();
   const auto& [d, shape, elements, format] = *joined;

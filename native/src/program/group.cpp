@@ -63,10 +63,6 @@ Expression::Value Expression::read(const TensorRef& ref) {
 Source Expression::as(Value v, DType in) { return v.dtype == in ? v.source : convert(v, in, DType::undefined).source; }
 
 Expression::Value Expression::convert(Value v, DType to, DType narrow) {
-  if (v.source.kind == Source::number) {
-    group.numbers[v.source.index].in = to;
-    return {v.source, to};
-  }
   const Node n{"copy", nullptr, v.dtype, to, narrow, 1, {v.source}};
   return put(n);
 }

@@ -1,5 +1,7 @@
 #include "program/step.h"
 
+#include <algorithm>
+
 namespace shim::program {
 
 TensorRef TensorRef::of(const TensorImpl& t, int32_t storage) {
@@ -29,6 +31,20 @@ Tensor tensor_of(const TensorRef& r, Storages storages) {
   t->is_neg = r.is_neg;
   t->wrapped_number = r.wrapped_number;
   return t;
+}
+
+Ref<Storage> storage_as(const Tensor& t, const TensorRef& expected) {
+  const auto same = [](IntArrayRef a, IntArrayRef b) { return std::ranges::equal(a, b); };
+  CHECK(Kind::Runtime, t->dtype() == expected.dtype && same(t->sizes(), expected.sizes),
+      "a step of a program gave a tensor of sizes ", bracketed(t->sizes()), " where its trace has ",
+      bracketed(expected.sizes));
+  if (same(t->strides(), expected.strides) && t->storage_offset() == expected.offset) return t->storage();
+  if (!t->numel()) return t->storage();
+  int64_t last = expected.offset;
+  for (size_t d = 0; d < expected.sizes.size(); ++d) last += (expected.sizes[d] - 1) * expected.strides[d];
+  Ref<Storage> made = allocate(size_t(last + 1) * itemsize(expected.dtype), t->device());
+  copy_(make<TensorImpl>(made, expected.dtype, expected.sizes, expected.strides, expected.offset), t);
+  return made;
 }
 
 void run_steps(const Steps& s, Storages storages, std::span<const Scalar> parameters) {

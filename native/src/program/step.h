@@ -75,6 +75,8 @@ bool writes(const Step&, size_t argument);  // as the schema says
 // The storages of a run: the caller fills in the inputs; the run fills in those that are made and outlive it.
 using Storages = std::span<Ref<Storage>>;
 Tensor tensor_of(const TensorRef&, Storages);
+// Memory in which the tensor lies as the program's other steps expect it.
+Ref<Storage> storage_as(const Tensor&, const TensorRef& expected);
 
 // One step through the dispatcher. Needs the interpreter's lock.
 void run_step(const Step&, Storages, std::span<const Scalar> parameters);

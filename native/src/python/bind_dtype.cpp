@@ -2,6 +2,7 @@
 #include "python/foreign.h"
 #include "python/builtin_types.h"
 #include "python/object.h"
+#include "python/trace.h"
 
 namespace shim {
 
@@ -99,8 +100,11 @@ PyObject* set_default(PyObject*, PyObject* d) {
         PyExc_TypeError, "invalid dtype object: only floating-point types are supported as the default type");
   if (!is_floating(dtype_in(d)))
     return PyErr_Format(PyExc_TypeError, "only floating-point types are supported as the default type");
-  set_default_dtype(dtype_in(d));
-  Py_RETURN_NONE;
+  return guarded([&]() -> PyObject* {
+    run_what_is_deferred();  // its results have the dtypes that they were given out with
+    set_default_dtype(dtype_in(d));
+    Py_RETURN_NONE;
+  });
 }
 
 PyMethodDef dtype_functions[] = {{"_rebuild", rebuild, METH_O, nullptr},

@@ -76,6 +76,7 @@ Tensor clone_raw(const TensorImpl& t) {
 
 Tensor own_memory(const Tensor& t) {  // over a body's array: nobody else has it, so it may be resized
   t->storage()->set_resizable(true);
+  if (t->device().is_cpu()) t->storage()->set_own();  // the body drops its array
   return t;
 }
 

@@ -1,4 +1,7 @@
 // Calls of compiled functions, as functions of shim_torch._impl.native._core (shim_torch/_impl/compile).
+#include <algorithm>
+#include <utility>
+
 #include "cuda/driver.h"
 #include "python/module_parameters.h"
 #include "python/owned_ref.h"
@@ -6,6 +9,7 @@
 #include "python/trace.h"
 #include "python/trace_rules.h"
 #include "python/values.h"
+#include "trace/trees.h"
 
 namespace shim {
 
@@ -14,25 +18,6 @@ using namespace trace;
 namespace {
 
 PyObject* unsupported = nullptr;  // (reason, file, line) raises torch._dynamo.exc.Unsupported
-
-struct Trees {  // what a function does may depend on the default dtype, and on the GPU that is current
-  size_t most_ways;
-  bool together, graphs;
-  Ref<HeldObject> backend;
-  using Modes = std::pair<DType, int>;
-  std::vector<std::pair<Modes, std::unique_ptr<Tree>>> by_modes;
-  Tree& now() {
-    const Modes modes{default_dtype(), Session::device_of_factories()};
-    for (auto& [m, tree] : by_modes)
-      if (m == modes) return *tree;
-    Tree& made = *by_modes.emplace_back(modes, std::make_unique<Tree>()).second;
-    made.most_ways = most_ways;
-    made.together = together;
-    made.graphs = graphs;
-    made.backend = backend;
-    return made;
-  }
-};
 
 }  // namespace
 
@@ -97,11 +82,17 @@ PyObject* described(const Session& s) {
     OwnedRef count = owned(PyLong_FromSize_t(times));
     if (PyDict_SetItemString(graphs, how.c_str(), count) < 0) throw PythonError();
   }
-  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
-      Py_ssize_t(s.learned), "at_once", Py_ssize_t(s.at_once), "runs", Py_ssize_t(s.flushes), "programs",
-      Py_ssize_t(s.programs), "breaks", breaks.o, "graphs", graphs.o, "reasons", reasons.o, "left",
-      int(!s.following()));
+  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
+      Py_ssize_t(s.learned), "resized", Py_ssize_t(s.resized), "at_once", Py_ssize_t(s.at_once), "runs",
+      Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "breaks", breaks.o, "graphs", graphs.o, "reasons",
+      reasons.o, "left", int(!s.following()));
 }
+
+}  // namespace
+
+void run_what_is_deferred() { run_before_outside(); }
+
+namespace {
 
 // The pending exception, which is set again at the end.
 struct Failed {
@@ -125,8 +116,8 @@ void flush_last(Session& s, bool failed) {
 }
 
 // Its result; `seen` is called with what happened.
-PyObject* trace_call(
-    Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs, bool watch, bool forbid, PyObject* seen) {
+PyObject* trace_call(Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs, bool watch, bool forbid, bool learns,
+    std::optional<std::string_view> refusal, PyObject* seen) {
   CHECK(Kind::Runtime, !current(), "trace_call(): a compiled function runs already");
   Storage::run_deferred = run_deferred;
   Session::execute = execute_node;
@@ -136,6 +127,8 @@ PyObject* trace_call(
   Running running(trees.now(), watch);
   Session& s = running.session;
   s.breaks_forbidden = forbid;
+  s.learns = learns;
+  s.refusal = refusal;
   if (s.watching) {
     each_tensor(args, [&](TensorImpl& t) { s.watch(*t.storage()); });
     s.rewatch();
@@ -144,18 +137,29 @@ PyObject* trace_call(
   {
     const Failed failed;
     flush_last(s, bool(failed));
-    info = owned(described(s));
     if (failed) return nullptr;
+    if (s.quiet()) {
+      told = {told.calls + 1, told.deferred + s.deferred, told.runs + s.flushes, told.programs + s.programs};
+      return result.give();
+    }
+    info = owned(described(s));
   }
   owned(PyObject_CallOneArg(seen, info.o));
   return result.give();
 }
 
-PyObject* trace_trees(int64_t most_ways, bool together, bool graphs, std::optional<PyObject*> backend) {
+PyObject* trace_trees(int64_t most_ways, bool together, bool graphs, bool resizes, std::optional<PyObject*> backend) {
   Ref<HeldObject> called = backend ? make<HeldObject>(*backend) : Ref<HeldObject>();
-  return PyCapsule_New(new Trees{size_t(most_ways), together, graphs, std::move(called), {}},
+  return PyCapsule_New(new Trees{size_t(most_ways), together, graphs, resizes, std::move(called), {}},
       module_call::capsule_name<Trees>,
       [](PyObject* o) { delete static_cast<Trees*>(PyCapsule_GetPointer(o, module_call::capsule_name<Trees>)); });
+}
+
+// The same since the last time that it was asked.
+PyObject* trace_totals() {
+  const Totals t = std::exchange(told, {});
+  return Py_BuildValue("{s:n,s:n,s:n,s:n}", "calls", Py_ssize_t(t.calls), "deferred", Py_ssize_t(t.deferred), "runs",
+      Py_ssize_t(t.runs), "programs", Py_ssize_t(t.programs));
 }
 
 bool trace_active() { return tracing && current()->on_this_thread(); }
@@ -163,6 +167,19 @@ bool trace_active() { return tracing && current()->on_this_thread(); }
 bool trace_possible() {  // no other thread could meet hidden memory
   return !PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp));
 }
+
+// For tests alone.
+void trace_leave_out(std::optional<std::string_view> name) {
+  left_out = 0;
+  if (!name) return;
+  const auto found = std::ranges::find(kCheckNames, *name);
+  CHECK(Kind::Value, found != std::end(kCheckNames), "there is no check of ", *name);
+  left_out = 1u << (found - kCheckNames);
+}
+std::vector<std::string> trace_checks() { return {std::begin(kCheckNames), std::end(kCheckNames)}; }
+
+// Whether a call can be traced from here.
+bool trace_ready() { return !current() && trace_possible(); }
 
 void trace_flush() {
   if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
@@ -218,20 +235,27 @@ void set_trace_hooks(PyObject* reason_against, PyObject* divides_integers, PyObj
 
 void set_trace_lowering(PyObject* lower) { Py_XSETREF(lowering, Py_NewRef(lower)); }
 
-PyMethodDef trace_functions[] = {
-    function<&trace_trees>("trace_trees",
-        "(most_ways, together, graphs, backend or None): what is known of a compiled function, nothing yet: of so "
-        "many ways through it at most."),
+PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
+                                     "(most_ways, together, graphs, resizes, backend or None): what is known of a "
+                                     "compiled function, nothing yet: of so "
+                                     "many ways through it at most; `resizes`: other sizes are no way of their own."),
     function<&trace_call>("trace_call",
-        "(trees, function, args, kwargs, watch, forbid, seen): calls a function while its operators are traced."),
+        "(trees, function, args, kwargs, watch, forbid, learns, refusal or None, seen): calls a function while its "
+        "operators are traced."),
     function<&trace_active>("trace_active", "Whether this thread's calls of operators are traced."),
     function<&trace_possible>("trace_possible", "Whether no other thread of Python runs."),
+    function<&trace_ready>("trace_ready", "Whether a call can be traced from here: none is, and no other thread runs."),
+    function<&trace_totals>(
+        "trace_totals", "What calls deferred of which nothing else was to be told, since it was asked for."),
     function<&trace_flush>("trace_flush", "Runs what is deferred."),
     function<&trace_break>("trace_break", "(reason): ends the graph here."),
     function<&trace_pause>("trace_pause", "Runs what is deferred; operators run at once from here."),
     function<&trace_resume>("trace_resume", "(what trace_pause() gave): ends a pause."),
     function<&trace_steps>("trace_steps", "(trees): the operators of a compiled function, a list a way through it."),
     function<&trace_sources>("trace_sources", "(trees): the programs of a compiled function, as text."),
+    function<&trace_leave_out>("trace_leave_out",
+        "(name or None): what calls are not compared by from here on. For tests: answers are stale then."),
+    function<&trace_checks>("trace_checks", "The names of what calls are compared by."),
     function<&set_trace_lowering>("set_trace_lowering", "(what makes graphs for backends): compile/backends.py's."),
     function<&set_trace_hooks>("set_trace_hooks"), {nullptr, nullptr, 0, nullptr}};
 

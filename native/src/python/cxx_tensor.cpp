@@ -1,6 +1,7 @@
 // Tensors and the thread's modes, for C++ extensions.
 #include "core/interpreter_lock.h"
 #include "core/lazy_clone.h"
+#include "python/trace.h"
 #include "python/cxx_values.h"
 #include "python/owned_ref.h"
 
@@ -121,7 +122,7 @@ int shim_cxx_inference_mode(int on) {
 
 int shim_cxx_default_dtype(int dtype) {
   const int was = int(default_dtype());
-  if (dtype >= 0) kept([&] { set_default_dtype(abi::make_dtype(dtype)); });
+  if (dtype >= 0) kept([&] { run_what_is_deferred(), set_default_dtype(abi::make_dtype(dtype)); });
   return was;
 }
 

@@ -57,7 +57,8 @@ void run_step(const Step& step, Storages storages, std::span<const Scalar> param
   CHECK(Kind::Runtime, tensors.size() == step.results.size(), step.op->full_name(), " gave ", tensors.size(),
       " tensors where its trace has ", step.results.size());
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (step.results[i].storage >= 0) storages[size_t(step.results[i].storage)] = tensors[i]->storage();
+    if (step.results[i].storage >= 0)
+      storages[size_t(step.results[i].storage)] = storage_as(tensors[i], step.results[i]);
 }
 
 }  // namespace program

@@ -3,7 +3,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "trace/session.h"
+#include "trace/foreseen.h"
 
 namespace shim {
 
@@ -18,7 +18,10 @@ extern PyObject *deferral_rule,
     *division_rule;  // of a record: None or why its calls run at once; whether integers may divide by zero
 PyObject* described_node(const trace::TreeNode&);  // trace_described.cpp
 extern PyObject* lowering;                         // (backend, nodes, given, wanted, tensors) -> a function
+trace::Produced produced_by(PyObject* result);     // a null tensor in the place of each thing that is none
 std::vector<Tensor> tensors_of(PyObject* result);
+trace::Foreseen foreseen_call(trace::Session&, Operator&, PyObject* const* args, size_t n, bool writes,
+    bool wants_gradient);  // trace_foresee.cpp
 bool run_by_backend(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
 bool run_together(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
 std::vector<Tensor> execute_node(

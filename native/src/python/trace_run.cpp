@@ -15,6 +15,7 @@
 #include "python/trace_modes.h"
 #include "python/trace_rules.h"
 #include "python/values.h"
+#include "trace/checks.h"
 #include "trace/run_together.h"
 
 namespace shim {
@@ -49,17 +50,11 @@ PyObject* results_object(const TreeNode& node, std::vector<Tensor>&& results) {
 
 TreeNode* known(Session& s, Operator& op, PyObject* const* args, size_t n, Given& given) {
   if (!s.following() || s.at()->next.empty()) return nullptr;
-  const Values values(args, n);
-  for (auto& next : s.at()->next) {
-    if (next->op != &op || next->wants_gradient != composite_wants_gradient(op, args, n)) continue;
-    given.inputs.clear();
-    given.parameters.clear();
-    if (matches(s, *next, values.data(), n, given)) return next.get();
-  }
-  return nullptr;
+  return known(s, op, Values(args, n).data(), n, composite_wants_gradient(op, args, n), given);
 }
 
-// What the operator gave; a null tensor in the place of each thing that is none.
+}  // namespace
+
 Produced produced_by(PyObject* result) {
   Produced all;
   if (!result) return all;
@@ -74,10 +69,18 @@ Produced produced_by(PyObject* result) {
   return all;
 }
 
+namespace {
+
 // Whether something deferred touches what an operator that runs at once is given.
 void run_before(Session& s, PyObject* const* args, size_t n) {
   if (s.any_deferred() && any_tensor(args, n, [](TensorImpl& t) { return t.storage()->hidden(); })) s.flush();
   s.unwatch();
+}
+
+// The same, but a view of pending memory, or the tensor itself, is given as it is; a copy asks for the memory when it is made.
+void run_before(Session& s, const Operator& op, PyObject* const* args, size_t n) {
+  if (s.tree().aliases.contains(&op)) return s.unwatch();
+  run_before(s, args, n);
 }
 
 void watch_all(Session& s, PyObject* const* args, size_t n, PyObject* result) {
@@ -103,18 +106,37 @@ bool drops_out(const Operator& op, PyObject* const* args) {
   return false;
 }
 
+// Why the call is not deferred, whatever its way; null: it may be.
+const char* against_call(Operator& op, PyObject* const* args, size_t n) {
+  if (const char* why = reason_against(op)) return why;
+  if (drops_out(op, args)) return "it draws random numbers";
+  if (divides(op) && !any_tensor(args, n, [](TensorImpl& t) { return is_floating(t.dtype()); }))
+    return "integers may be divided by zero";
+  return nullptr;
+}
+
+// Of a call that no node is (trace/foreseen.h).
+Foreseen foreseen(Session& s, Operator& op, PyObject* const* args, size_t n, bool writes) {
+  const bool may = may_foresee(s, op);
+  if ((!may && !s.refusal) || against_call(op, args, n)) return {};
+  Foreseen f;
+  if (may) f = foreseen_call(s, op, args, n, writes, composite_wants_gradient(op, args, n));
+  if (!f.node && s.refusal && op.kind != Operator::Composite) s.missed(op, who_asks(nullptr));
+  return f;
+}
+
 // Whether a node was made of it.
 bool learn(Session& s, Operator& op, PyObject* const* args, size_t n, PyObject* result) {
-  const char* why = reason_against(op);
-  if (!why && drops_out(op, args)) why = "it draws random numbers";
-  if (!why && divides(op) && !any_tensor(args, n, [](TensorImpl& t) { return is_floating(t.dtype()); }))
-    why = "integers may be divided by zero";
-  if (!why && s.tree().full()) s.leave_tree();
+  const char* why = against_call(op, args, n);
+  if (!why && (s.tree().full() || !s.learns)) s.leave_tree();
   if (!why && !s.following()) why = "too many ways through the function";
   if (why) return at_once(s, op, why);
   const Produced produced = produced_by(result);
   std::unique_ptr<TreeNode> node = node_of(s, op, Values(args, n).data(), n, produced, &why);
-  if (!node) return at_once(s, op, why);
+  if (!node) {
+    if (why == kSharesWithArgument) s.tree().aliases.insert(&op);
+    return at_once(s, op, why);
+  }
   node->wants_gradient = composite_wants_gradient(op, args, n);
   note_line(*node);
   TreeNode* made = node.get();
@@ -155,13 +177,16 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
   Given given;
   if (TreeNode* node = known(*s, op, args, n, given))
     return results_object(*node, s->defer(*node, given.inputs, std::move(given.parameters)));
+  if (op.kind != Operator::Composite || s->tree().leaves.contains(&op))
+    if (Foreseen f = foreseen(*s, op, args, n, false); f.node)
+      return results_object(*f.node, s->defer(*f.node, f.given.inputs, std::move(f.given.parameters), f.held));
   if (op.kind == Operator::Composite) {
-    if (s->tree().leaves.contains(&op)) run_before(*s, args, n);
+    if (s->tree().leaves.contains(&op)) run_before(*s, op, args, n);
     return run(op, args, n);
   }
   if (const char* shape = changes_shape(op)) s->asked(nullptr, shape);
   if (s->any_deferred_on_cuda() && of_library(op)) s->flush();  // it may look at streams
-  run_before(*s, args, n);
+  run_before(*s, op, args, n);
   PyObject* r;
   {
     Inside in;
@@ -176,6 +201,7 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
 PyObject* run_native_traced(KernelCall native, Operator& op, PyObject* const* args, size_t n, const Value* values) {
   Session* s = tracing_here(args, n);
   if (!s) return run_native(native, op, values);
+  if (s->tree().backend && s->following()) return nullptr;  // its parts become nodes
   s->unwatch();
   PyObject* r;
   {
@@ -197,6 +223,11 @@ TracedInplace::TracedInplace(Operator& op, PyObject* const* args, size_t n)
     Given given;
     if (TreeNode* node = known(*session_, op, args, n, given)) {
       session_->defer(*node, given.inputs, std::move(given.parameters));
+      deferred_ = true;
+      return;
+    }
+    if (Foreseen f = foreseen(*session_, op, args, n, true); f.node) {
+      session_->defer(*f.node, f.given.inputs, std::move(f.given.parameters), f.held);
       deferred_ = true;
       return;
     }

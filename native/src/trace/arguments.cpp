@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "trace/checks.h"
+
 namespace shim::trace {
 
 namespace {
@@ -42,6 +44,9 @@ bool equal(const program::Value& known, const Value& v) {
   }
 }
 
+// What makes a tensor is called with False or with nothing, and a node has nothing.
+bool unpinned(const Argument& a, const Value& v) { return v.tag == Value::boolean && !v.i && a.name == "pin_memory"; }
+
 bool can_be_constant(const Value& v) {
   if (v.tag == Value::list) return std::ranges::all_of(items_of(v), can_be_constant);
   return v.tag != Value::tensor && v.tag != Value::complex && v.tag < Value::object &&
@@ -51,6 +56,14 @@ bool can_be_constant(const Value& v) {
 bool holds_tensors(const Value& v) {
   return v.tag == Value::list &&
          std::ranges::any_of(items_of(v), [](const Value& i) { return i.tag == Value::tensor; });
+}
+
+bool lies_as_before(const TensorSpec& s, const TensorImpl& t) {
+  const bool sizes = s.dims.size() == 2 * size_t(t.dim()) &&
+                     !std::memcmp(s.dims.data(), t.sizes_data(), s.dims.size() * sizeof(int64_t));
+  return s.device == t.device() && (s.dtype == t.dtype() || !looks_at(Check::dtype)) &&
+         (sizes || !looks_at(Check::sizes)) && (s.offset == t.storage_offset() || !looks_at(Check::offset)) &&
+         ((s.conj == t.is_conj && s.neg == t.is_neg) || !looks_at(Check::bits)) && s.wrapped_number == t.wrapped_number;
 }
 
 // Memory that a node meets for the first time is named at once; if the node does not match after all, it is not.
@@ -63,9 +76,10 @@ class Names {
   }
   bool matches(const TensorSpec& spec, const TensorImpl& t) {
     Storage& s = *t.storage();
-    if (!spec.lies_like(t) || !s.may_hide() || s.nbytes() != spec.nbytes) return false;
-    if (!spec.fresh) return session_.knows(s) && s.trace_slot == spec.slot;
-    if (session_.knows(s)) return false;
+    if (!lies_as_before(spec, t) || (looks_at(Check::shared) && !s.may_hide())) return false;
+    if (session_.tree().graphs && s.nbytes() != spec.nbytes) return false;  // a graph copies memory whole
+    if (!spec.fresh) return (session_.knows(s) && s.trace_slot == spec.slot) || !looks_at(Check::memory);
+    if (session_.knows(s)) return !looks_at(Check::fresh);
     name(s);
     return true;
   }
@@ -90,7 +104,8 @@ class Names {
 };
 
 bool tensor_matches(Names& names, const TensorSpec& spec, const Value& v, Given& given) {
-  if (v.tag != Value::tensor || v.width != Value::plain || !names.matches(spec, *v.t)) return false;
+  if (v.tag != Value::tensor || v.width != Value::plain) return false;
+  if (!names.matches(spec, *v.t)) return false;
   given.inputs.emplace_back(v.t);
   return true;
 }
@@ -98,9 +113,10 @@ bool tensor_matches(Names& names, const TensorSpec& spec, const Value& v, Given&
 bool list_matches(Names& names, const TreeNode& node, const ArgumentSpec& a, const Value& v, Given& given) {
   if (v.tag != Value::list || v.size != a.given.size()) return false;
   size_t at = a.first;
-  for (size_t i = 0; i < a.given.size(); ++i)
-    if (a.given[i] ? !tensor_matches(names, node.inputs[at++], v.items[i], given) : v.items[i].tag != Value::none)
-      return false;
+  for (size_t i = 0; i < a.given.size(); ++i) {
+    if (a.given[i] && !tensor_matches(names, node.inputs[at++], v.items[i], given)) return false;
+    if (!a.given[i] && v.items[i].tag != Value::none) return false;
+  }
   return true;
 }
 
@@ -168,7 +184,7 @@ struct Builder {
       spec.number = v.tag == Value::real ? Scalar::Float : Scalar::Int;
     } else if (can_be_constant(v)) {
       program::Recorder none;
-      spec.value = program::recorded(v, none);
+      spec.value = program::recorded(unpinned(a, v) ? Value() : v, none);
     } else {
       return why = "arguments of other classes", false;
     }
@@ -181,8 +197,7 @@ struct Builder {
     for (const Tensor& t : outcome.tensors) {
       if (!t) return why = "results that are no tensors", false;
       const Storage& s = *t->storage();
-      if (session.knows(s) && s.trace_slot < of_inputs)
-        return why = "results that share memory with an argument", false;
+      if (session.knows(s) && s.trace_slot < of_inputs) return why = kSharesWithArgument, false;
       if (!s.may_hide() || t->requires_grad()) return why = "results in memory that is shared with others", false;
       if (t->device().is_cuda()) node.device = t->device().index;
       if (device && t->device() != *device) return why = "several devices", false;
@@ -214,15 +229,16 @@ bool matches(Session& session, const TreeNode& node, const Value* args, size_t n
         given.parameters.push_back(v.number());
         break;
       case ArgumentSpec::constant:
-        if (!equal(a.value, v)) return false;
+        if (!equal(a.value, unpinned(node.op->schema.args[i], v) ? Value() : v) && looks_at(Check::constants))
+          return false;
     }
   }
   names.keep();
   return true;
 }
 
-std::unique_ptr<TreeNode> node_of(
-    Session& session, Operator& op, const Value* args, size_t n, const Produced& outcome, const char** why) {
+std::unique_ptr<TreeNode> node_of(Session& session, Operator& op, const Value* args, size_t n, const Produced& outcome,
+    const char** why, const std::function<bool(TreeNode&)>& wanted) {
   auto node = std::make_unique<TreeNode>();
   node->op = &op;
   node->before = session.at();
@@ -236,9 +252,23 @@ std::unique_ptr<TreeNode> node_of(
   good = good && b.results(outcome);
   *why = b.why;
   if (!good) return nullptr;
-  b.names.keep();
   node->slots = b.names.met();
+  if (wanted && !wanted(*node)) return nullptr;
+  b.names.keep();
   return node;
+}
+
+Given given_of(const TreeNode& node, const Value* args) {
+  Given given;
+  for (size_t i = 0; i < node.arguments.size(); ++i) {
+    const ArgumentSpec& a = node.arguments[i];
+    if (a.kind == ArgumentSpec::parameter) given.parameters.push_back(args[i].number());
+    if (a.kind == ArgumentSpec::tensor) given.inputs.emplace_back(args[i].t);
+    if (a.kind != ArgumentSpec::tensors) continue;
+    for (const Value& item : items_of(args[i]))
+      if (item.tag == Value::tensor) given.inputs.emplace_back(item.t);
+  }
+  return given;
 }
 
 Value NodeArguments::of(const ArgumentSpec& a, const Scalar* parameter) {

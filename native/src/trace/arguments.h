@@ -1,5 +1,6 @@
 #pragma once
 // Whether a call is what a node of the tree says, and what node a call makes.
+#include <functional>
 #include <optional>
 
 #include "ops/value.h"
@@ -19,8 +20,12 @@ struct Produced {
   Results form = Results::none;
   std::vector<Tensor> tensors;
 };
-// A node for the call; null with the reason: it cannot be deferred.
-std::unique_ptr<TreeNode> node_of(Session&, Operator&, const Value* args, size_t n, const Produced&, const char** why);
+inline constexpr const char* kSharesWithArgument = "results that share memory with an argument";
+// A node for the call; null with the reason: it cannot be deferred. `wanted`: whether it is taken; the session does not know it else.
+std::unique_ptr<TreeNode> node_of(Session&, Operator&, const Value* args, size_t n, const Produced&, const char** why,
+    const std::function<bool(TreeNode&)>& wanted = {});
+// What the call that a node was made of brings.
+Given given_of(const TreeNode&, const Value* args);
 
 // The arguments that a node's operator gets when it runs.
 class NodeArguments {

@@ -1,5 +1,6 @@
 #include "trace/node.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace shim::trace {
@@ -23,12 +24,53 @@ bool TensorSpec::lies_like(const TensorImpl& t) const {
          !std::memcmp(dims.data(), t.sizes_data(), dims.size() * sizeof(int64_t));
 }
 
+bool TensorSpec::alike(const TensorSpec& s) const {
+  return slot == s.slot && fresh == s.fresh && conj == s.conj && neg == s.neg && wrapped_number == s.wrapped_number &&
+         dtype == s.dtype && device == s.device && dims.size() == s.dims.size();
+}
+
 Tensor TensorSpec::over(Ref<Storage> storage) const {
   Tensor t(new TensorImpl(std::move(storage), dtype, sizes(), strides(), offset));
   t->is_conj = conj;
   t->is_neg = neg;
   t->wrapped_number = wrapped_number;
   return t;
+}
+
+namespace {
+
+bool alike_values(const program::Value& a, const program::Value& b) {
+  if (a.is.index() != b.is.index()) return false;
+  const auto same = [&]<class T>(const T& x) {
+    if constexpr (std::is_same_v<T, program::List>)
+      return std::ranges::equal(x, std::get<T>(b.is), alike_values);
+    else if constexpr (std::is_same_v<T, double>)
+      return !std::memcmp(&x, &std::get<T>(b.is), sizeof x);
+    else if constexpr (std::is_same_v<T, program::LayoutNumber>)
+      return x.number == std::get<T>(b.is).number;
+    else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, std::monostate>)
+      return true;
+    else if constexpr (std::equality_comparable<T>)
+      return x == std::get<T>(b.is);
+    else
+      return false;
+  };
+  return std::visit(same, a.is);
+}
+
+bool alike_arguments(const ArgumentSpec& a, const ArgumentSpec& b) {
+  return a.kind == b.kind && a.number == b.number && a.first == b.first && a.given == b.given &&
+         alike_values(a.value, b.value);
+}
+
+bool alike_tensors(const TensorSpec& a, const TensorSpec& b) { return a.alike(b); }
+
+}  // namespace
+
+bool TreeNode::alike(const TreeNode& n) const {
+  return op == n.op && slots == n.slots && form == n.form && wants_gradient == n.wants_gradient && device == n.device &&
+         std::ranges::equal(arguments, n.arguments, alike_arguments) &&
+         std::ranges::equal(inputs, n.inputs, alike_tensors) && std::ranges::equal(results, n.results, alike_tensors);
 }
 
 }  // namespace shim::trace

@@ -27,6 +27,7 @@ struct TensorSpec {
   size_t nbytes = 0;  // of the memory
 
   static TensorSpec of(const TensorImpl&);
+  bool alike(const TensorSpec&) const;  // but for sizes, strides and offset
   bool lies_like(const TensorImpl&) const;
   IntArrayRef sizes() const { return {dims.data(), dims.size() / 2}; }
   IntArrayRef strides() const { return {dims.data() + dims.size() / 2, dims.size() / 2}; }
@@ -56,13 +57,20 @@ struct TreeNode {
   std::vector<TensorSpec> inputs, results;
   std::string file;
   int line = 0;
-  std::vector<std::unique_ptr<TreeNode>> next;
+  std::vector<std::shared_ptr<TreeNode>> next;
+  // The same call with tensors of other sizes and with other integers: no way of its own, it goes on behind the node that it stands for.
+  TreeNode* stands_for = nullptr;
+  bool kept = true;  // by that node, of which it is one of `resized`; else only while it is deferred
+  std::vector<std::shared_ptr<TreeNode>> resized;
+  static constexpr size_t kMostSizes = 32;
+  bool alike(const TreeNode&) const;
 };
 
 // Operators that ran together: from a node to another, with those of the memories met that somebody still has a tensor over.
 struct Stretch {
   const TreeNode *first, *last;
   std::vector<bool> outlive;
+  std::vector<const TreeNode*> resized;  // those on the way that stand for others
   auto operator<=>(const Stretch&) const = default;
 };
 
@@ -70,6 +78,7 @@ struct Stretch {
 struct Tree {
   bool together = true;  // what is deferred runs as a Program; else operator by operator
   bool graphs = false;   // a Program on CUDA runs as a graph, once it was called a few times
+  bool resizes = false;  // other sizes are no way of their own
   struct Together {
     Ref<program::Program> program;
     Ref<program::Replay> replay;  // null: it runs without a graph
@@ -79,8 +88,9 @@ struct Tree {
   Ref<HeldObject> backend;                     // a function that is given what is deferred as a graph; null: Programs
   std::map<Stretch, Ref<HeldObject>> lowered;  // what it made of that
   TreeNode root;
-  size_t nodes = 0, ways = 0;                  // ways: how many ends there are
-  std::unordered_set<const Operator*> leaves;  // operators made of others that a kernel took as one
+  size_t nodes = 0, ways = 0;                   // ways: how many ends there are
+  std::unordered_set<const Operator*> aliases;  // operators that gave an argument's memory: they may not look at it
+  std::unordered_set<const Operator*> leaves;   // operators made of others that a kernel took as one
   size_t most_ways = 8;
   bool full() const { return ways > most_ways || nodes > kMostNodes; }
   static constexpr size_t kMostNodes = 200000;

@@ -1,6 +1,7 @@
 #include "trace/run_together.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "cuda/driver.h"
 
@@ -82,23 +83,40 @@ Ref<program::Program> program_of(Path path, Numbering& numbers, const Slots& sto
   return make<program::Program>(std::move(steps));
 }
 
+Stretch stretch_of(Path path, const Numbering& numbers, const Slots& storages) {
+  Stretch s{path.front().node, path.back().node, {}, {}};
+  for (uint32_t slot : numbers.slots) s.outlive.push_back(storages[slot]->hidden() && outlives(storages[slot]));
+  for (const Session::Deferred& d : path)
+    if (d.node->stands_for) s.resized.push_back(d.node);
+  return s;
+}
+
+// What a stretch runs as: known, or made now. None: there are too many.
+std::optional<Tree::Together> together_of(
+    Session& session, const Stretch& stretch, Path path, Numbering& numbers, const Slots& storages) {
+  Tree& tree = session.tree();
+  const bool kept = std::ranges::all_of(path, [](const Session::Deferred& d) { return d.node->kept; });
+  if (kept)
+    if (auto found = tree.programs.find(stretch); found != tree.programs.end()) return found->second;
+  session.planned = true;
+  if (!kept) return Tree::Together{program_of(path, numbers, storages), {}};  // sizes that are seldom met
+  if (tree.programs.size() >= Tree::kMostPrograms && tree.resizes) tree.programs.clear();
+  if (tree.programs.size() >= Tree::kMostPrograms) {
+    session.reasons[{"torch.compile", "too many programs of one function"}]++;
+    return {};
+  }
+  Tree::Together made{program_of(path, numbers, storages), {}};
+  if (tree.graphs) made.replay = make<program::Replay>(made.program);
+  return tree.programs.emplace(stretch, std::move(made)).first->second;
+}
+
 }  // namespace
 
 bool run_as_program(Session& session, Path path, Slots& storages) {
   Numbering numbers = numbers_of(path, storages);
-  Stretch stretch{path.front().node, path.back().node, {}};
-  for (uint32_t slot : numbers.slots) stretch.outlive.push_back(storages[slot]->hidden() && outlives(storages[slot]));
-  auto& programs = session.tree().programs;
-  auto found = programs.find(stretch);
-  if (found == programs.end()) {
-    if (programs.size() >= Tree::kMostPrograms) {
-      session.reasons[{"torch.compile", "too many programs of one function"}]++;
-      return false;
-    }
-    Tree::Together made{program_of(path, numbers, storages), {}};
-    if (session.tree().graphs) made.replay = make<program::Replay>(made.program);
-    found = programs.emplace(stretch, std::move(made)).first;
-  }
+  Stretch stretch = stretch_of(path, numbers, storages);
+  const std::optional<Tree::Together> together = together_of(session, stretch, path, numbers, storages);
+  if (!together) return false;
   std::vector<Ref<Storage>> given;
   std::vector<std::pair<Ref<Storage>, uint32_t>> versions;  // writes were counted when the operators were called
   for (uint32_t slot : numbers.slots) {
@@ -108,7 +126,7 @@ bool run_as_program(Session& session, Path path, Slots& storages) {
   }
   std::vector<Scalar> parameters;
   for (const Session::Deferred& d : path) parameters.insert(parameters.end(), d.parameters.begin(), d.parameters.end());
-  const auto& [program, replay] = found->second;
+  const auto& [program, replay] = *together;
   const bool graph = replay && !cuda::capturing_now();
   if (graph)
     replay->run(given, parameters);

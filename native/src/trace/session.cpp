@@ -35,7 +35,7 @@ Session::~Session() {
   show_all();
 }
 
-TreeNode* Session::add(std::unique_ptr<TreeNode> node) {
+TreeNode* Session::add(std::shared_ptr<TreeNode> node) {
   if (at_->next.empty() && at_ != &tree_.root)
     ;  // the way goes on
   else
@@ -85,7 +85,13 @@ void Session::go_to(int device) {
   stream_ = stream;
 }
 
-std::vector<Tensor> Session::defer(TreeNode& node, std::span<const Tensor> inputs, std::vector<Scalar> parameters) {
+void Session::missed(const Operator& op, const Break& at) const {
+  CHECK(Kind::Runtime, !refusal, *refusal, "\n    triggered by the following guard failure(s):\n    - ", op.full_name(),
+      " at ", at.file, ":", at.line, " is on no way through it that is known");
+}
+
+std::vector<Tensor> Session::defer(
+    TreeNode& node, std::span<const Tensor> inputs, std::vector<Scalar> parameters, std::shared_ptr<TreeNode> held) {
   if (node.device >= 0) go_to(node.device);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (node.inputs[i].fresh) name(*inputs[i]->storage(), node.inputs[i].slot);
@@ -101,8 +107,8 @@ std::vector<Tensor> Session::defer(TreeNode& node, std::span<const Tensor> input
     }
     results.push_back(r.over(storages_[r.slot]));
   }
-  path_.push_back({&node, std::move(parameters)});
-  at_ = &node;
+  path_.push_back({&node, std::move(parameters), std::move(held)});
+  at_ = node.stands_for ? node.stands_for : &node;
   slots_ = node.slots_before + node.slots;
   ++deferred;
   return results;

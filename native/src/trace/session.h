@@ -2,10 +2,12 @@
 // One call of a compiled function: operators that its tree knows are deferred until somebody asks for memory that they read or write.
 // Everything here happens with the interpreter's lock, on the thread of the call.
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "trace/checks.h"
 #include "trace/node.h"
 
 namespace shim::trace {
@@ -15,6 +17,11 @@ struct Break {  // somebody asked for values
   int line = 0;
   size_t operators = 0;  // that had run or were deferred before
 };
+
+struct Totals {  // of calls that were quiet
+  size_t calls = 0, deferred = 0, runs = 0, programs = 0;
+};
+inline Totals told;
 
 class Session {
  public:
@@ -26,9 +33,11 @@ class Session {
   TreeNode* at() const { return at_; }
   bool following() const { return following_; }  // the tree; else operators run at once, and nothing is learned
   void leave_tree() { following_ = false; }
-  TreeNode* add(std::unique_ptr<TreeNode>);  // behind the node that it is at
+  TreeNode* add(std::shared_ptr<TreeNode>);  // behind the node that it is at
   bool on_this_thread() const { return thread_ == std::this_thread::get_id(); }
-  bool same_modes() const { return default_dtype_ == default_dtype() && current_device_ == device_of_factories(); }
+  bool same_modes() const {
+    return (default_dtype_ == default_dtype() || !looks_at(Check::modes)) && current_device_ == device_of_factories();
+  }
   static int device_of_factories();  // of CUDA, that a device without a number is
 
   // Memory.
@@ -38,7 +47,9 @@ class Session {
   void unname(Storage& s) { s.trace_session = 0; }
 
   // Goes to a node whose operator is deferred: `storages` are those of its inputs. Gives the results.
-  std::vector<Tensor> defer(TreeNode&, std::span<const Tensor> inputs, std::vector<Scalar> parameters);
+  // One that its tree does not keep lives as long as it is deferred.
+  std::vector<Tensor> defer(
+      TreeNode&, std::span<const Tensor> inputs, std::vector<Scalar> parameters, std::shared_ptr<TreeNode> held = {});
   // The same where the operator ran.
   void went(TreeNode&, std::span<const Tensor> results);
   bool any_deferred() const { return !path_.empty(); }
@@ -54,7 +65,13 @@ class Session {
 
   std::vector<Break> breaks;
   bool watching = false;
-  size_t deferred = 0, learned = 0, at_once = 0, flushes = 0, programs = 0;
+  size_t deferred = 0, learned = 0, resized = 0, at_once = 0, flushes = 0, programs = 0;
+  bool planned = false;  // a program was made
+  // Whether there is nothing to tell of the call but how much was deferred, which is added to `told`.
+  bool quiet() const {
+    return !watching && !planned && !learned && !resized && !at_once && breaks.empty() && graphs.empty() &&
+           reasons.empty() && following_;
+  }
   std::map<std::string, size_t> graphs;                           // how programs ran that may be CUDA graphs
   std::map<std::pair<std::string, std::string>, size_t> reasons;  // operator, why it ran at once
 
@@ -65,11 +82,15 @@ class Session {
   struct Deferred {
     TreeNode* node;
     std::vector<Scalar> parameters;
+    std::shared_ptr<TreeNode> held;
   };
   static bool (*run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>& storages);
   static Break (*who_asks)(const char* reason);
   static void (*on_break)(const Break&);  // of one that allows none; throws
   bool breaks_forbidden = false;
+  bool learns = true;                                   // what is on no known way; else it runs as it is from there on
+  std::optional<std::string> refusal;                   // with which it is refused
+  void missed(const Operator&, const Break& at) const;  // throws, if it is
 
  private:
   struct Hidden {

@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.compile import deferral as deferral
+from shim_torch._impl.compile import logs
 from shim_torch._impl.compile.settings import GRAPHS, Settings
 from shim_torch._impl.native import _core
 
+
 # What torch_proxy_status()["compile"] says: calls, operators deferred, learned and run at once, runs of what was deferred.
-counts: Counter[str] = Counter()
+class _Counts(Counter[str]):
+    """The core keeps what calls deferred of which there is nothing else to tell."""
+
+    def __getitem__(self, name: str) -> int:
+        self.settle()
+        return super().__getitem__(name)
+
+    def settle(self) -> None:
+        """Takes over what the core has."""
+        for name, n in _core.trace_totals().items():
+            super().__setitem__(name, super().__getitem__(name) + n)
+
+
+counts = _Counts()
 reasons: Counter[tuple[str, str]] = Counter()  # (operator or function, why it ran at once): how often
 breaks: Counter[tuple[str, str]] = Counter()  # (reason, "file:line"): how often
 graphs: Counter[str] = (
     Counter()
 )  # how programs ran that may be CUDA graphs: "captured", "replayed", "plain", or why without one
 
+STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile")
 _generation = 0  # torch.compiler.reset() counts
 
 
@@ -31,6 +48,9 @@ class Compiled:
         self.settings = settings
         self._forget()
         self.seen: list[dict[str, Any]] | None = None  # explain() puts a list here
+        self.source_noted = ""  # by logs.py
+        self.quick = not settings.fullgraph
+        self.noted = self._note
 
     def _forget(self) -> None:
         together = self.settings.backend not in ("eager", "aot_eager")
@@ -38,8 +58,11 @@ class Compiled:
         if backend is not None:  # what makes its graphs stands on torch.fx, which stands on this
             importlib.import_module("shim_torch._impl.compile.backends")
         graphs = together and self.settings.graphs
-        self.trees = _core.trace_trees(self.settings.recompile_limit or 8, together, graphs, backend)
+        resizes = self.settings.resizes and not graphs and backend is None
+        limit = self.settings.recompile_limit or _limit()
+        self.trees = _core.trace_trees(limit, together, graphs, resizes, backend)
         self.generation = _generation
+        self.called = False
 
     @property
     def source(self) -> str:
@@ -51,6 +74,15 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's result. Within another compiled function its operators are that one's."""
+        return self.call(args, kwargs)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The same, with the arguments in a tuple and a dict."""
+        if stance == "default" and self.quick and self.generation == _generation and _core.trace_ready():
+            return _core.trace_call(self.trees, self.function, args, kwargs, False, False, True, None, self.noted)
+        return self._call_otherwise(args, kwargs)
+
+    def _call_otherwise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if _core.trace_active():
             return self.function(*args, **kwargs)
         why = why_not()
@@ -60,14 +92,28 @@ class Compiled:
             return self.function(*args, **kwargs)
         if self.generation != _generation:
             self._forget()
-        counts["calls"] += 1
         whole = self.settings.fullgraph
+        watched = whole or self.seen is not None
+        learns = stance != "eager_on_recompile"
         return _core.trace_call(
-            self.trees, self.function, args, kwargs, whole or self.seen is not None, whole, self._note
+            self.trees, self.function, args, kwargs, watched, whole, learns, self._refusal(), self._note
+        )
+
+    def _refusal(self) -> str | None:
+        """What an operator that is on no known way is refused with; None: it is not."""
+        if stance != "fail_on_recompile":
+            return None
+        name, file, line = logs.place(self.function)
+        return (
+            f"Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '{file}', "
+            f"function name: '{name}', line number: {line}"
         )
 
     def _note(self, info: dict[str, Any]) -> None:
-        for name in ("deferred", "learned", "at_once", "runs", "programs"):
+        first, self.called = not self.called, True
+        counts["calls"] += 1
+        logs.note(self, info, first)
+        for name in ("deferred", "learned", "resized", "at_once", "runs", "programs"):
             counts[name] += info[name]
         reasons.update(info["reasons"])
         graphs.update(info["graphs"])
@@ -76,8 +122,19 @@ class Compiled:
             self.seen.append(info)
 
 
+def _limit() -> int:
+    """How many ways through a function are known, if it does not say so itself."""
+    config = sys.modules.get("shim_torch._dynamo.config")
+    older = int(getattr(config, "cache_size_limit", 8))  # the same setting under its older name
+    return older if older != 8 else int(getattr(config, "recompile_limit", 8))
+
+
 def why_not() -> str | None:
     """Why nothing is deferred now; None: operators may be."""
+    if stance not in STANCES:
+        raise RuntimeError(
+            f"invalid torch.compile stance 'DynamoStance(stance={stance!r}, skip_guard_eval_unsafe=False, backend=None)'"
+        )
     if stance == "force_eager":
         return 'torch.compiler.set_stance("force_eager")'
     if not _core.trace_possible():
@@ -93,11 +150,11 @@ def note_settings(settings: Settings) -> None:
         if name.replace("-", "_") in GRAPHS:
             continue
         reasons["torch.compile", f"the option {name} makes no difference"] += 1
-    if settings.dynamic:
-        reasons["torch.compile", "dynamic=True: each shape is a way of its own"] += 1
+    if settings.dynamic and (settings.graphs or callable(settings.backend)):
+        reasons["torch.compile", "dynamic=True: each shape is a way of its own, for graphs and for backends"] += 1
 
 
-stance = "default"  # what torch.compiler.set_stance() was given
+stance: Any = "default"  # what torch.compiler.set_stance() was given
 
 
 def reset() -> None:
@@ -111,9 +168,11 @@ def wrap(function: Callable[..., Any], settings: Settings) -> Callable[..., Any]
     note_settings(settings)
     compiled = Compiled(function, settings)
 
+    call = compiled.call
+
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return compiled(*args, **kwargs)
+        return call(args, kwargs)
 
     vars(wrapper).update(
         _torchdynamo_inline=function,
@@ -142,4 +201,5 @@ def paused(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def status() -> dict[str, Any]:
     """For ``torch_proxy_status()``."""
+    counts.settle()
     return {**counts, "graphs": dict(graphs), "at_once_because": dict(reasons), "breaks": dict(breaks)}

@@ -62,7 +62,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., ExplainOutput]:
             raise RuntimeError("torch._dynamo.explain(): nothing is traced while another thread of Python runs")
         given = getattr(f, "_shim_compiled", None)
         compiled = Compiled(given.function if given else f, checked("eager", None, None, False, None))
-        compiled.seen = []
+        compiled.seen, compiled.quick = [], False
         compiled(*args, **kwargs)
         ways = _core.trace_steps(compiled.trees)
         names = [step[0] for step in ways[0]] if ways else []

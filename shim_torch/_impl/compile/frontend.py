@@ -68,18 +68,21 @@ def _compiled(model: Any, settings: Settings, disable: bool) -> Any:
 
 
 class set_stance:
-    """How compiled functions run, from here on or within ``with``: "default", or "force_eager": as they are.
+    """How compiled functions run, from here on or within ``with``: "default"; "force_eager": as they are; "eager_on_recompile":
+    operators on no known way run as they are, and nothing is learned; "fail_on_recompile": they are a RuntimeError.
 
-    The other stances of PyTorch steer recompilation, which is not what happens here: NotImplementedError.
+    Errors:  RuntimeError at a call with another stance; NotImplementedError for the other arguments and stances
     """
 
     def __init__(
         self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
     ) -> None:
-        if stance not in ("default", "force_eager"):
+        if stance in ("eager_then_compile", "aot_eager_then_compile"):
             raise NotImplementedError(
-                f"torch.compiler.set_stance({stance!r}) is not supported by shim-torch: use 'default' or 'force_eager'"
+                f"torch.compiler.set_stance({stance!r}) is not supported by shim-torch: use one of {calls.STANCES}"
             )
+        if force_backend is not None and stance != "default":
+            raise RuntimeError("non-default stance cannot have force_backend set")
         if force_backend is not None or skip_guard_eval_unsafe:
             raise NotImplementedError(
                 "torch.compiler.set_stance(): force_backend and skip_guard_eval_unsafe are not supported by shim-torch"

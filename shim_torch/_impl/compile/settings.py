@@ -25,6 +25,11 @@ class Settings:
     recompile_limit: int | None
 
     @property
+    def resizes(self) -> bool:
+        """Whether other sizes are no way of their own."""
+        return self.dynamic is not False
+
+    @property
     def graphs(self) -> bool:
         """Whether programs on CUDA run as graphs."""
         options = {name.replace("-", "_"): value for name, value in self.options}

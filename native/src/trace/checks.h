@@ -1,0 +1,28 @@
+#pragma once
+// What must be as it was when a node was learned, for a call to be that node's. Each can be left out: tests show that a stale answer comes
+// then (_core.trace_leave_out).
+#include <cstdint>
+#include <string_view>
+
+namespace shim::trace {
+
+enum class Check : uint8_t {
+  op,         // the operator
+  gradient,   // whether a composite's history is wanted
+  dtype,      // of a tensor
+  sizes,      // and strides
+  offset,     // in its memory
+  bits,       // conjugate, negative
+  memory,     // which tensors share memory
+  fresh,      // and which do not
+  shared,     // memory that others may use
+  constants,  // other arguments
+  modes,      // the default dtype
+};
+constexpr std::string_view kCheckNames[] = {
+    "op", "gradient", "dtype", "sizes", "offset", "bits", "memory", "fresh", "shared", "constants", "modes"};
+
+inline uint32_t left_out = 0;
+inline bool looks_at(Check c) { return !(left_out >> uint32_t(c) & 1); }
+
+}  // namespace shim::trace
