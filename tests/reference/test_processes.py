@@ -116,6 +116,17 @@ def test_fully_shard_beside_pytorch(options, tmp_path):
         assert same(ours[2:], theirs[2:], 0.0)  # the parts
 
 
+@pytest.mark.parametrize(("program", "number"), [("uneven", 2), ("uneven", 3), ("hook_refusals", 2)])
+def test_joining_and_hooks_beside_pytorch(program, number, tmp_path):
+    found = []
+    for name, end in ENDS.items():
+        (tmp_path / name).mkdir()
+        found.append(processes.together(number, "hook_programs", program, tmp_path / name, **end))
+    for ours, theirs in zip(*found, strict=True):
+        different = [(a, b) for a, b in zip(ours, theirs, strict=True) if not same(a, b, 1e-5)]
+        assert not different
+
+
 def test_distributed_data_parallel_beside_pytorch(tmp_path):
     found = []
     for name, end in ENDS.items():
