@@ -127,6 +127,18 @@ def test_joining_and_hooks_beside_pytorch(program, number, tmp_path):
         assert not different
 
 
+@pytest.mark.parametrize("program", ["both", "controls"])
+def test_fully_shard_on_grids_beside_pytorch(program, tmp_path):
+    found = []
+    for name, end in ENDS.items():
+        (tmp_path / name).mkdir()
+        ranks = processes.together(4, "grid_programs", program, tmp_path / name, **end)
+        found.append([list(r.items()) if isinstance(r, dict) else r for r in ranks])
+    for ours, theirs in zip(*found, strict=True):
+        different = [(a, b) for a, b in zip(ours, theirs, strict=True) if not same(a, b, 1e-5)]
+        assert not different
+
+
 def test_distributed_data_parallel_beside_pytorch(tmp_path):
     found = []
     for name, end in ENDS.items():

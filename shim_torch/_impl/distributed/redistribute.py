@@ -24,12 +24,6 @@ def runs(placement: Shard, size: int, parts: int, part: int) -> list[tuple[int, 
     return [(first, count) for count, first in found]
 
 
-def held(placement: Shard, size: int, parts: int, part: int) -> tuple[int, int]:
-    """(how many places a part has, the first of them)."""
-    found = runs(placement, size, parts, part)
-    return sum(count for _, count in found), found[0][0]
-
-
 def coordinate(mesh: Any) -> tuple[int, ...]:
     """This process's place. Errors: RuntimeError where it is not in the mesh."""
     found = mesh.get_coordinate()
@@ -38,17 +32,42 @@ def coordinate(mesh: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
+def _within(held: list[tuple[int, int]], wanted: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Runs of what is held, itself runs, as runs of the whole; neighbours are one."""
+    found: list[tuple[int, int]] = []
+    for first, count in wanted:
+        start = 0
+        for place, size in held:
+            low, high = max(first, start), min(first + count, start + size)
+            if low < high:
+                begin = place + low - start
+                joins = found and sum(found[-1]) == begin
+                found[-1:] = (
+                    [(found[-1][0], found[-1][1] + high - low)] if joins else [*found[-1:], (begin, high - low)]
+                )
+            start += size
+    return found or [(sum(held[-1]), 0)]
+
+
+def places(
+    shape: Sequence[int], mesh: Any, placements: Sequence[Placement], upto: int | None = None
+) -> list[list[tuple[int, int]]]:
+    """(first, how many) of the places that this process has of each dim, of the first ``upto`` dimensions of the mesh."""
+    at = coordinate(mesh)
+    found = [[(0, size)] for size in shape]
+    for i, p in enumerate(placements[:upto]):
+        if isinstance(p, Shard):
+            total = sum(count for _, count in found[p.dim])
+            found[p.dim] = _within(found[p.dim], runs(p, total, mesh.shape[i], at[i]))
+    return found
+
+
 def local_shape(
     shape: Sequence[int], mesh: Any, placements: Sequence[Placement], upto: int | None = None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(the shape of this process's part, where it begins), of the first ``upto`` dimensions of the mesh."""
-    sizes, first = list(shape), [0] * len(shape)
-    at = coordinate(mesh)
-    for i, placement in enumerate(placements[:upto]):
-        if isinstance(placement, Shard):
-            size, start = held(placement, sizes[placement.dim], mesh.shape[i], at[i])
-            sizes[placement.dim], first[placement.dim] = size, first[placement.dim] + start
-    return tuple(sizes), tuple(first)
+    found = places(shape, mesh, placements, upto)
+    return tuple(sum(count for _, count in dim) for dim in found), tuple(dim[0][0] for dim in found)
 
 
 def _padded(x: Any, dim: int, size: int) -> Any:
