@@ -205,15 +205,15 @@ def distribute_tensor(
     if not tensor.is_leaf:
         raise RuntimeError("`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!")
     placements = redistribute.normal(placements, mesh, tensor.dim())
-    whole = tensor.detach().to(mesh.device_type)
-    if src_data_rank is not None:
+    whole = tensor.detach() if tensor.is_meta else tensor.detach().to(mesh.device_type)
+    if src_data_rank is not None and not tensor.is_meta:
         whole = whole.contiguous() if whole is not tensor.detach() else whole.clone()
         whole = whole.clone() if whole.data_ptr() == tensor.data_ptr() else whole
         for i in range(mesh.ndim):
             if mesh.shape[i] > 1:
                 broadcast(whole, group=mesh.get_group(i), group_src=src_data_rank)
     local = redistribute.move(whole, whole.shape, mesh, [Replicate()] * mesh.ndim, placements)
-    local = local.clone() if local.data_ptr() == tensor.data_ptr() else local
+    local = local.clone() if local.is_meta or local.data_ptr() == tensor.data_ptr() else local
     meta = TensorMeta(tensor.shape, tuple(tensor.stride()), tensor.dtype)
     return DTensor(local, DTensorSpec(mesh, placements, meta), requires_grad=tensor.requires_grad)
 

@@ -58,6 +58,9 @@ class _StridedShard(Shard):
         super().__init__(dim)
         self.split_factor = split_factor
 
+    def __repr__(self) -> str:
+        return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"
+
     def __str__(self) -> str:
         return f"_S({self.dim}, {self.split_factor})"
 
