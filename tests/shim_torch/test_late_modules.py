@@ -176,6 +176,32 @@ y.backward(); print(x.grad.shape)"""
     assert run(code).splitlines() == ["0", "0", "torch.Size([2])"]
 
 
+@pytest.mark.parametrize("later", ["x.float_power(2)", "torch.bincount(torch.tensor([1, 2]))"])
+def test_a_process_does_not_fork_while_a_thread_imports(later):
+    """The child would wait for ever for an import that nobody ends there: a family of the rows, and one of LATER."""
+    code = f"""
+import os, signal, sys, threading, time, shim_torch as torch
+rows, table = sys.modules["shim_torch._impl.table.rows"], sys.modules["shim_torch._impl.table.operators"]
+started, x = threading.Event(), torch.tensor([1.0, 2.0])
+class Slow:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.startswith("shim_torch._impl.records."):
+            started.set()
+            time.sleep(0.02)
+sys.meta_path.insert(0, Slow)
+thread = threading.Thread(target=lambda: {later})
+thread.start()
+assert started.wait(30)
+child = os.fork()
+if not child:
+    signal.alarm(30)
+    os._exit(0 if {later}.numel() > 1 else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread.join()"""
+    assert run(code) == "0"
+
+
 def test_a_row_that_is_not_its_records_is_an_error():
     code = """
 import sys, shim_torch as torch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from _thread import RLock  # threading takes longer to import than this module
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -154,7 +153,6 @@ _functions: dict[str, list[Record]] = {}  # module -> the records that give it f
 _whole = False  # whether the families of LATER are defined
 _completing = False
 when_complete: list[Callable[[], None]] = []
-_lock = RLock()
 
 
 def define_families(families: Iterable[str]) -> None:
@@ -176,7 +174,7 @@ def complete() -> bool:
     global _whole, _completing
     if _whole:
         return False
-    with _lock:
+    with rows.lock:
         if _whole:  # by another thread, in the meantime
             return True
         if _completing:  # asked for by what is being defined

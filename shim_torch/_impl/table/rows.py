@@ -11,6 +11,8 @@ record is an error when the family is imported.
 
 from __future__ import annotations
 
+import os
+from _thread import RLock  # threading takes longer to import than this module
 from collections.abc import Callable
 from errno import ENOMEM
 from importlib import import_module
@@ -22,6 +24,9 @@ from shim_torch._impl.table.record import CODE, RECORDS, Record, parameters
 FAMILIES: dict[str, tuple[Any, ...]] = _data.FAMILIES
 _OPTIONS = "native function method inplace out aliases keep module differentiable follows ops_only".split()
 _of: dict[str, str] = {}  # record key -> family
+# Held while operators' modules are imported. A process does not fork meanwhile: the child would wait for the import for ever.
+lock = RLock()
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 def add(family: str) -> bool:
@@ -45,7 +50,8 @@ def import_family(record: Record) -> None:
 def import_late(module: str) -> Any:
     """A module that a call of an operator needs first. MemoryError where there is no memory to read it: a further call tries again."""
     try:
-        return import_module(module)
+        with lock:
+            return import_module(module)
     except OSError as error:
         if error.errno != ENOMEM:
             raise
