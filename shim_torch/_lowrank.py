@@ -60,14 +60,6 @@ def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> 
     return out
 
 
-def lu_method(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
-    """As torch.lu, in a plain tuple."""
-    return tuple(lu(self, pivot, get_infos))
-
-
-lu_method.__name__, lu_method.__qualname__ = "lu", "Tensor.lu"
-
-
 @_overridable
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """U, S, V of a matrix of rank about ``q``, from random directions sharpened ``niter`` times (Halko and others, 2009)."""
@@ -213,15 +205,3 @@ def _lobpcg(A: Any, B: Any, X: Any, iK: Any, niter: int, tol: float, largest: bo
         P = S[..., n:] @ C[..., n:, :]
         X = S[..., :n] @ C[..., :n, :] + P
     return values, X
-
-
-def functions() -> dict[str, Any]:
-    """What torch takes from here; functions that are gone only say what to use instead."""
-    found: dict[str, Any] = {
-        "lobpcg": lobpcg,
-        "lu": lu,
-        "matrix_rank": matrix_rank,
-        "pca_lowrank": pca_lowrank,
-        "svd_lowrank": svd_lowrank,
-    }
-    return {**found, **{name: _gone(name) for name in _REMOVED}}
