@@ -1,7 +1,6 @@
 """``torch.autograd.profiler``: names for parts of a program, and a small profile of them.
 
-What is recorded are the ranges of ``record_function``, the calls of operators and the nodes of backward: wall time of the host. What
-views and other cheap methods do without an operator's call is not seen, nor are kernels of a GPU.
+What is recorded are the ranges of ``record_function`` (wall time), not single operators.
 """
 
 from __future__ import annotations
@@ -57,52 +56,38 @@ class record_function:
         return wrapped
 
 
-_REFUSED = ("use_cuda", "profile_memory", "with_stack", "with_flops", "with_modules")
-_SETTINGS = {*_REFUSED, "record_shapes", "use_device", "use_kineto", "use_cpu", "experimental_config", "acc_events",
+_OF_OPERATORS = ("use_cuda", "record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+_SETTINGS = {*_OF_OPERATORS, "use_device", "use_kineto", "use_cpu", "experimental_config", "acc_events",
              "custom_trace_id_callback", "execution_trace_observer", "post_processing_timeout_s"}  # fmt: skip
 
 
 def refuse_settings(where: str, settings: dict[str, Any]) -> None:
-    """NotImplementedError for what is not recorded; TypeError for other names."""
+    """NotImplementedError for what would be told of operators and kernels, which are not traced; TypeError for other names."""
     for name, value in settings.items():
         if name not in _SETTINGS:
             raise TypeError(f"{where}.__init__() got an unexpected keyword argument '{name}'")
-        if value and name not in ("record_shapes", "use_kineto", "use_cpu", "acc_events", "post_processing_timeout_s"):
+        if value and name not in ("use_kineto", "use_cpu", "acc_events", "post_processing_timeout_s"):
             raise NotImplementedError(
-                f"{where}({name}={value!r}) is not supported by shim-torch: names, times and shapes of operators are recorded, "
-                "no kernels of a GPU, memory, stacks or operations. Leave it out; Nsight Systems traces kernels"
+                f"{where}({name}={value!r}) is not supported by shim-torch: only ranges of record_function are recorded, no "
+                "operators and kernels. Leave it out; Nsight Systems traces them"
             )
 
 
-def _collect() -> None:
-    """Gives the calls that were logged to all who record now."""
-    for name, thread, begin, end, shapes in _core.call_log_stop():
-        for found in _active:
-            found._add(name, begin, end, thread, input_shapes=shapes)
-
-
 class profile:
-    """Records operators, nodes of backward and the ranges of ``record_function`` within a ``with`` block.
-
-    ``record_shapes``: the events' ``input_shapes`` are the sizes of the arguments, [] for what is no tensor.
-    """
+    """Records the ranges of ``record_function`` within a ``with`` block."""
 
     def __init__(self, enabled: bool = True, **settings: Any) -> None:
         refuse_settings("torch.autograd.profiler.profile", settings)
         self.enabled, self.use_cuda = enabled, False
-        self.record_shapes = bool(settings.get("record_shapes"))
         self.function_events: EventList | None = None
         self._ranges: list[FunctionEvent] = []
 
-    def _add(self, name: str, start: int, end: int, thread: int | None = None, **more: Any) -> None:
-        thread = threading.get_ident() if thread is None else thread
-        self._ranges.append(FunctionEvent(len(self._ranges), name, thread, start / 1e3, end / 1e3, **more))
+    def _add(self, name: str, start: int, end: int) -> None:
+        self._ranges.append(FunctionEvent(len(self._ranges), name, threading.get_ident(), start / 1e3, end / 1e3))
 
     def __enter__(self) -> profile:
         if self.enabled:
-            _collect()
             _active.append(self)
-            _core.call_log_start(any(found.record_shapes for found in _active))
         return self
 
     def __exit__(
@@ -112,11 +97,8 @@ class profile:
             return
         if _core.cuda_device_count():
             _core.cuda_synchronize(_core.cuda_current_device())
-        _collect()
         _active.remove(self)
-        if _active:
-            _core.call_log_start(any(found.record_shapes for found in _active))
-        self.function_events = EventList(sorted(self._ranges, key=lambda e: (e.time_range.start, -e.time_range.end)))
+        self.function_events = EventList(sorted(self._ranges, key=lambda e: e.time_range.start))
 
     def _events(self) -> EventList:
         if self.function_events is None:
@@ -124,8 +106,8 @@ class profile:
         return self.function_events
 
     def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
-        """The events by name (and by shapes, with ``group_by_input_shape``), with counts and sums."""
-        return self._events().key_averages(*args, **kwargs)
+        """The ranges by name, with counts and sums."""
+        return self._events().key_averages()
 
     def table(self, *args: Any, **kwargs: Any) -> str:
         """The events as a table."""

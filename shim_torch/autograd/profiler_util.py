@@ -72,7 +72,6 @@ class FunctionEventAvg:
 
     def __init__(self, key: str | None = None) -> None:
         self.key, self.count, self.cpu_time_total, self.self_cpu_time_total = key, 0, 0.0, 0.0
-        self.input_shapes: list[list[int]] | None = None
         self.device_time_total = self.self_device_time_total = self.cuda_time_total = 0.0
 
     def add(self, event: Any) -> FunctionEventAvg:
@@ -101,17 +100,16 @@ class EventList(list[Any]):
 
     def __init__(self, events: Any = ()) -> None:
         super().__init__(events)
-        running: dict[int, list[Any]] = {}  # by thread, those that began and did not end
+        open_events: list[Any] = []
         for e in self:
             if not isinstance(e, FunctionEvent):
                 continue
-            outer = running.setdefault(e.thread, [])
-            while outer and outer[-1].time_range.end < e.time_range.end:
-                outer.pop()
-            if outer and e.cpu_parent is None:
-                e.cpu_parent = outer[-1]
-                outer[-1].cpu_children.append(e)
-            outer.append(e)
+            while open_events and open_events[-1].time_range.end < e.time_range.end:
+                open_events.pop()
+            if open_events and e.cpu_parent is None:
+                e.cpu_parent = open_events[-1]
+                open_events[-1].cpu_children.append(e)
+            open_events.append(e)
 
     def _populate_cpu_children(self) -> None:
         """Gives every range the ranges of its thread that lie within it and within no shorter one."""
@@ -133,24 +131,11 @@ class EventList(list[Any]):
         """The sum of all events' own microseconds."""
         return sum(e.self_cpu_time_total for e in self)
 
-    def key_averages(
-        self,
-        group_by_input_shapes: bool = False,
-        group_by_stack_n: int = 0,
-        group_by_overload_name: bool = False,
-    ) -> EventList:
-        """One FunctionEventAvg a name; ``group_by_input_shapes``: a name and the sizes of the arguments, where they were recorded."""
-        if group_by_stack_n or group_by_overload_name:
-            raise NotImplementedError(
-                "torch.profiler: key_averages() groups by names and shapes in shim-torch; stacks and overloads are not recorded"
-            )
-        found: dict[Any, FunctionEventAvg] = {}
+    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
+        """One FunctionEventAvg a name."""
+        found: dict[str, FunctionEventAvg] = {}
         for e in self:
-            key = (e.key, str(e.input_shapes) if group_by_input_shapes else "")
-            if key not in found:
-                found[key] = FunctionEventAvg(e.key)
-                found[key].input_shapes = e.input_shapes if group_by_input_shapes else None
-            found[key].add(e)
+            found.setdefault(e.key, FunctionEventAvg(e.key)).add(e)
         return EventList(found.values())
 
     def total_average(self) -> FunctionEventAvg:

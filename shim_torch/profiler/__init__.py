@@ -1,6 +1,6 @@
-"""``torch.profiler``: a profile of operators and of ranges named with ``record_function``, with a schedule of steps.
+"""``torch.profiler``: a profile of the ranges named with ``record_function``, with a schedule of steps.
 
-Kernels of a GPU are not traced; for those use Nsight Systems (``emit_nvtx`` makes the ranges visible there).
+Operators and GPU kernels are not traced; for those use Nsight Systems (``emit_nvtx`` makes the ranges visible there).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def kineto_available() -> bool:
-    """Whether kernels of a GPU are traced: no."""
+    """Whether operators and kernels are traced: no."""
     return False
 
 

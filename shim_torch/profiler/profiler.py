@@ -27,7 +27,7 @@ __all__ = [
 
 
 class ProfilerActivity(Enum):
-    """What PyTorch can record; here what the host does."""
+    """What PyTorch can record; here the CPU ranges."""
 
     CPU = 0
     XPU = 1
@@ -109,16 +109,13 @@ def _recordable(activities: Iterable[ProfilerActivity]) -> set[ProfilerActivity]
     if more := [a.name for a in asked - supported_activities()]:
         raise NotImplementedError(
             f"torch.profiler.profile(activities=...) with ProfilerActivity.{', '.join(more)} is not supported by shim-torch: "
-            "kernels of a GPU are not traced. Use Nsight Systems, where torch.autograd.profiler.emit_nvtx shows the ranges"
+            "kernels are not traced. Use Nsight Systems, where torch.autograd.profiler.emit_nvtx shows the ranges"
         )
     return asked or supported_activities()
 
 
 class profile:
-    """Records operators, nodes of backward and the ranges of ``record_function``: of a ``with`` block, or of the steps a schedule picks.
-
-    ``record_shapes``: with the sizes of their arguments. Errors: NotImplementedError for memory, stacks, modules and FLOPs.
-    """
+    """Records the ranges of ``record_function``: all of a ``with`` block, or the steps that a schedule picks."""
 
     def __init__(
         self,
@@ -130,7 +127,6 @@ class profile:
     ) -> None:
         _ranges.refuse_settings("torch.profiler.profile", settings)
         self.activities = _recordable(activities) if activities else supported_activities()
-        self.record_shapes = bool(settings.get("record_shapes"))
         self._scheduled = schedule is not None
         self.schedule = schedule or _default_schedule_fn
         self.on_trace_ready, self.step_num = on_trace_ready, 0
@@ -147,7 +143,7 @@ class profile:
 
     def _enter(self) -> None:
         if self._records() and self.profiler is None:
-            self.profiler = _ranges.profile(record_shapes=self.record_shapes).__enter__()
+            self.profiler = _ranges.profile().__enter__()
 
     def _finish(self) -> None:
         if self.profiler is not None and self.profiler.function_events is None:
@@ -184,18 +180,16 @@ class profile:
             raise AssertionError("Profiler must be initialized before getting key averages")
         return self.profiler
 
-    def key_averages(
-        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
-    ) -> Any:
-        """The events by name (and by shapes), with counts and sums."""
-        return self._found().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+    def key_averages(self, *args: Any, **kwargs: Any) -> Any:
+        """The ranges by name, with counts and sums."""
+        return self._found().key_averages()
 
     def events(self) -> Any:
-        """What was recorded, in the order it began."""
+        """The ranges."""
         return self._found()._events()
 
     def export_chrome_trace(self, path: str) -> None:
-        """Writes the events as a trace for chrome://tracing."""
+        """Writes the ranges as a trace for chrome://tracing."""
         self._found().export_chrome_trace(path)
 
     def add_metadata(self, key: str, value: str) -> None:

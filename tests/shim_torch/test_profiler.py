@@ -1,7 +1,6 @@
 """torch.profiler: ranges by name, traces, schedules."""
 
 import json
-import threading
 
 import pytest
 
@@ -20,42 +19,7 @@ def test_profiler(tmp_path):
     assert by_name["outer"].self_cpu_time_total < by_name["outer"].cpu_time_total
     assert "outer" in found.key_averages().table(sort_by="cpu_time_total")
     found.export_chrome_trace(str(tmp_path / "trace.json"))
-    names = [e["name"] for e in json.loads((tmp_path / "trace.json").read_text())]
-    assert names == ["outer", "inner", "aten::ones", "aten::sum"] * 3
-
-
-def test_operators_and_nodes_are_recorded():
-    layer, x = torch.nn.Linear(3, 4), torch.randn(2, 3)
-    with torch.profiler.profile(record_shapes=True) as found:
-        layer(x).relu().sum().backward()
-        with pytest.raises(RuntimeError):
-            x @ x
-    by_name = {e.key: e for e in found.key_averages()}
-    for name in ("aten::linear", "aten::relu", "aten::sum", "ReluBackward0", "SumBackward0", "aten::matmul"):
-        assert by_name[name].count == 1 and by_name[name].cpu_time_total > 0, name
-    linear = next(e for e in found.events() if e.name == "aten::linear")
-    assert linear.input_shapes == [[2, 3], [4, 3], [4]]
-    shaped = found.key_averages(group_by_input_shape=True)
-    assert [e.input_shapes for e in shaped if e.key == "aten::relu"] == [[[2, 4]]]
-    total = sum(e.self_cpu_time_total for e in found.events() if e.cpu_parent is None)
-    assert 0 < total <= found.events()[-1].time_range.end - found.events()[0].time_range.start
-    with torch.profiler.profile() as later:
-        x.sin()
-    assert [(e.name, e.input_shapes) for e in later.events()] == [("aten::sin", [])]
-
-
-def test_operators_of_threads_and_of_profiles_within_profiles():
-    x = torch.ones(3)
-    with torch.autograd.profiler.profile() as outer:
-        x.cos()
-        with torch.autograd.profiler.profile() as inner:
-            thread = threading.Thread(target=x.sin)
-            thread.start()
-            thread.join()
-        x.exp()
-    assert [e.name for e in inner.function_events] == ["aten::sin"]
-    assert [e.name for e in outer.function_events] == ["aten::cos", "aten::sin", "aten::exp"]
-    assert inner.function_events[0].thread != threading.get_ident() == outer.function_events[0].thread
+    assert len(json.loads((tmp_path / "trace.json").read_text())) == 6
 
 
 def test_profiler_schedule():
@@ -109,8 +73,8 @@ def test_the_schedule_of_a_profiler_without_one():
         assert found.schedule is _default_schedule_fn and _default_schedule_fn(7) is ProfilerAction.RECORD
 
 
-@pytest.mark.parametrize("name", ["profile_memory", "with_flops", "with_stack", "with_modules"])
-def test_what_is_not_recorded_is_refused(name):
+@pytest.mark.parametrize("name", ["profile_memory", "with_flops", "record_shapes", "with_stack", "with_modules"])
+def test_what_only_operators_would_tell_is_refused(name):
     for profile in (torch.profiler.profile, torch.autograd.profiler.profile):
         with pytest.raises(NotImplementedError, match=f"profile\\({name}=True\\) is not supported by shim-torch"):
             profile(**{name: True})

@@ -2,7 +2,6 @@
 // One backward pass: what it knows about the nodes, and the order in which they run.
 #include <algorithm>
 #include <atomic>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -10,7 +9,6 @@
 #include "autograd/node_states.h"
 #include "autograd/nodes.h"
 #include "autograd/streams.h"
-#include "core/call_log.h"
 #include "core/sparse.h"
 
 namespace shim::graph_task {
@@ -216,8 +214,6 @@ class GraphTask {
     Grads before, out;
     if (!node.post_hooks.empty()) before = grads;
     try {
-      std::optional<LogCall> logged;
-      if (__builtin_expect(CallLog::on.load(std::memory_order_relaxed), 0)) logged.emplace(node.name());
       out = node.apply(std::move(grads));
       if (Anomaly::enabled && Anomaly::check_nan) check_nan(node, out);
     } catch (...) {

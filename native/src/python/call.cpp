@@ -1,7 +1,6 @@
 // The call of an operator once its arguments are bound.
 
 #include "autograd/autograd.h"
-#include "core/call_log.h"
 #include "core/lazy_clone.h"
 #include "core/sparse.h"
 #include "ops/overlap.h"
@@ -167,7 +166,7 @@ static void own_written(const Operator& op, PyObject* const* args, size_t n) {
       });
 }
 
-static PyObject* call_unlogged(Operator& op, Bound& b) {
+PyObject* call_operator(Operator& op, Bound& b) {
   PyObject** args = b.data();
   const size_t n = b.size();
   if (op.traits->autocast != CastPolicy::none && any_autocast() && !apply_autocast(op, args, n)) return nullptr;
@@ -251,22 +250,6 @@ static PyObject* call_unlogged(Operator& op, Bound& b) {
     if (b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
     return r;
   });
-}
-
-// torch.profiler is told of the call.
-__attribute__((noinline, cold)) static PyObject* call_logged(Operator& op, Bound& b) {
-  LogCall logged(op.schema.ns + "::" + op.schema.name);
-  if (CallLog::shapes)
-    for (size_t i = 0; i < b.size(); ++i) {
-      const IntArrayRef sizes = is_tensor(b.data()[i]) ? unwrap(b.data()[i])->sizes() : IntArrayRef();
-      logged.call.shapes.emplace_back(sizes.begin(), sizes.end());
-    }
-  return call_unlogged(op, b);
-}
-
-PyObject* call_operator(Operator& op, Bound& b) {
-  if (__builtin_expect(CallLog::on.load(std::memory_order_relaxed), 0)) return call_logged(op, b);
-  return call_unlogged(op, b);
 }
 
 }  // namespace shim

@@ -1,12 +1,10 @@
 // What kernels ask of Python: its lock, its generators, calls with a history. And why they left calls to bodies.
-#include "core/call_log.h"
 #include "core/held_object.h"
 #include "core/interpreter_lock.h"
 #include "cpu/generator.h"
 #include "ops/recorded_call.h"
 #include "python/dispatch.h"
 #include "python/mersenne.h"
-#include "python/module_function.h"
 #include "python/owned_ref.h"
 
 namespace shim {
@@ -70,21 +68,7 @@ Tensor call_recorded(Operator& op, const Tensor& first, const Tensor& second) {
   return Tensor(unwrap(result.o));
 }
 
-// (name, thread, begin, end, sizes of the arguments).
-PyObject* call_log_stop() {
-  return module_call::list_of(CallLog::stop(), [](const LoggedCall& c) {
-    PyObject* shapes = module_call::list_of(c.shapes, [](const std::vector<int64_t>& sizes) {
-      return module_call::list_of(sizes, [](int64_t n) { return PyLong_FromLongLong(n); });
-    });
-    return Py_BuildValue("(sKLLN)", c.name.c_str(), static_cast<unsigned long long>(c.thread),
-        static_cast<long long>(c.begin), static_cast<long long>(c.end), shapes);
-  });
-}
-
 PyMethodDef functions[] = {
-    function<&CallLog::start>("call_log_start", "(with_shapes): calls of operators and nodes are logged from now on."),
-    function<&call_log_stop>("call_log_stop",
-        "Ends the log: (name, thread, begin, end, sizes of the arguments) of each call that ended, in nanoseconds."),
     {"operator_declines", operator_declines, METH_NOARGS,
         "Why native kernels left calls to operators' bodies, and how often: {operator: {reason: times}}."},
     {nullptr, nullptr, 0, nullptr}};
