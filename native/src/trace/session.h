@@ -70,6 +70,8 @@ class Session {
   static Break (*who_asks)(const char* reason);
   static void (*on_break)(const Break&);  // of one that allows none; throws
   bool breaks_forbidden = false;
+  int inside_operators =
+      0;  // kernels of torch.library that run: what they do with values is theirs, no break of the graph
 
  private:
   struct Hidden {
