@@ -72,6 +72,7 @@ composite(
 
 @composite(
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
+    gradient_name="RreluWithNoiseBackward0",
     **_PLAIN,
     nested="pointwise",
     refuses=(("bich", "rrelu_with_noise_out_cpu"),),
@@ -96,7 +97,9 @@ def selu(self):
     return aten.elu(self, 1.6732632423543772, 1.0507009873554805)
 
 
-@composite("celu(Tensor self, Scalar alpha=1.0) -> Tensor", **_PLAIN, pointwise=True, batching="along_dim")
+@composite(
+    "celu(Tensor self, Scalar alpha=1.0) -> Tensor", gradient_name=True, **_PLAIN, pointwise=True, batching="along_dim"
+)
 def celu(self, alpha):
     """x where positive, else ``alpha`` · (exp(x / alpha) - 1). RuntimeError for an alpha of 0."""
     if alpha == 0:
@@ -177,12 +180,14 @@ def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
 
 composite(
     "fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    gradient_name=True,
     function=False,
     method=False,
     refuses=(("bic", "fractional_max_pool2d_out_frame"),),
 )(_fractional)
 composite(
     "fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    gradient_name=True,
     function=False,
     method=False,
     refuses=(("bic", "fractional_max_pool3d_out_frame"),),
