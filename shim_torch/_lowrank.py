@@ -25,7 +25,8 @@ def _gone(name: str) -> Any:
     def gone(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(_GONE + _REMOVED[name])
 
-    gone.__name__ = gone.__qualname__ = name
+    gone.__name__ = gone.__qualname__ = "_symeig" if name == "symeig" else name
+    gone.__module__ = "torch._linalg_utils"
     gone.__doc__ = f"Removed from PyTorch; use torch.linalg.{'eigh' if name == 'symeig' else name}."
     return gone
 

@@ -16,6 +16,7 @@ formula does not name is not saved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -49,6 +50,8 @@ TRAITS: dict[str, str] = {
     "dim_names": "argument_errors.cpp: PyTorch's takes names=, which is refused",
     "reads_math_bits": "call.cpp, inplace.cpp: its kernels see to conjugate and negative bits themselves",
     "part_of": "record_plan.cpp, overlap.cpp: PyTorch's operator that it is a part of, as gradients and warnings say",
+    "gradient_name": "formula_plan.cpp, call.cpp: what PyTorch calls its node where that is not the operator's own name; of a "
+    "composite the node of its last part; True: the composite's own name",
     "overlap": "overlap.cpp: an input may be what is written, if it is all of it; 'refused': it may not, 'unchecked': "
     "out= may be anything",
     "expanded": "overlap.cpp: may write to expanded tensors: 'same_value' (it writes one), or with a warning that "
@@ -69,6 +72,11 @@ TRAITS: dict[str, str] = {
 }
 
 CODE = ("body", "shape", "dtype", "grad", "fused", "order")  # what of a record is code, and comes with its module
+
+
+def node_name(operator: str) -> str:
+    """PyTorch's name of an operator's node: a letter is large after a line and after a digit (AvgPool2DBackward0)."""
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"_|(?<=\d)", operator)) + "Backward0"
 
 
 class Record:
@@ -148,6 +156,8 @@ class Record:
         self.follows = tuple(follows)
         self.order = order
         self.ops_only = ops_only
+        if traits.get("gradient_name") is True:
+            traits["gradient_name"] = node_name(self.name)
         self.traits = traits
         self.row: Any = None  # of a record whose module is not imported yet (table/rows.py)
         if traits and (unknown := traits.keys() - TRAITS.keys()):

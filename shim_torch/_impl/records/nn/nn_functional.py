@@ -107,6 +107,7 @@ def _check_one_dtype(input: Any, *parameters: Any) -> None:
 
 @composite(
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    gradient_name="NativeLayerNormBackward0",
     method=False,
     native="layer_norm",
     refuses=(("bic", "LayerNormKernelImpl"),),
@@ -127,6 +128,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
 
 @composite(
     "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    gradient_name="MulBackward0",
     method=False,
     native="rms_norm",
     follows=("input",),
@@ -151,6 +153,7 @@ def rms_norm(input, normalized_shape, weight, eps):
 
 @composite(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+    gradient_name="NativeGroupNormBackward0",
     method=False,
     follows=("input",),
     one_dtype=True,

@@ -82,6 +82,7 @@ for _schema, _in_place, _more in (
 
 @composite(
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
+    gradient_name="RreluWithNoiseBackward0",
     method=False,
     inplace=True,
     nested="pointwise",
@@ -108,7 +109,12 @@ def selu(self):
 
 
 @composite(
-    "celu(Tensor self, Scalar alpha=1.0) -> Tensor", method=False, inplace=True, pointwise=True, batching="along_dim"
+    "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+    gradient_name=True,
+    method=False,
+    inplace=True,
+    pointwise=True,
+    batching="along_dim",
 )
 def celu(self, alpha):
     """x where positive, else ``alpha`` · (exp(x / alpha) - 1). RuntimeError for an alpha of 0."""
@@ -190,12 +196,14 @@ def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
 
 composite(
     "fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    gradient_name=True,
     function=False,
     method=False,
     refuses=(("bic", "fractional_max_pool2d_out_frame"),),
 )(_fractional)
 composite(
     "fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    gradient_name=True,
     function=False,
     method=False,
     refuses=(("bic", "fractional_max_pool3d_out_frame"),),

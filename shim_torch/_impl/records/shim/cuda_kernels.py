@@ -38,6 +38,7 @@ def dropout(xp, input, p, seed, start):
 
 @op(
     "shim::masked_scale(Tensor self, Tensor mask, float scale) -> Tensor",
+    gradient_name="MulBackward0",
     shape=lambda self: self.shape,
     dtype=lambda self: self.dtype,
     keep=("mask",),
