@@ -7,6 +7,8 @@ from typing import Any
 
 from shim_torch._dynamo import config
 from shim_torch._impl.compile.explained import explain as _explain
+from shim_torch._impl.compile.frontend import lookup_backend as lookup_backend
+from shim_torch._impl.compile.frontend import register_backend as register_backend
 from shim_torch._impl.native import _core
 from shim_torch.compiler import (
     allow_in_graph,
@@ -29,12 +31,14 @@ __all__ = [
     "is_dynamo_supported",
     "is_inductor_supported",
     "list_backends",
+    "lookup_backend",
     "mark_dynamic",
     "mark_static",
     "mark_static_address",
     "maybe_mark_dynamic",
     "nonstrict_trace",
     "optimize",
+    "register_backend",
     "reset",
 ]
 

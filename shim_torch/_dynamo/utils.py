@@ -1,4 +1,4 @@
-"""``torch._dynamo.utils``: what libraries ask before they compile. Nothing is compiled here."""
+"""``torch._dynamo.utils``: what libraries ask before they compile, and counts of what compiled functions did."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from typing import Any
 
 from shim_torch._logging import LazyString as LazyString
 
-counters: defaultdict[str, Counter[str]] = defaultdict(
-    Counter
-)  # what the compiler did: nothing is compiled, it stays empty
+# Of compiled functions, since this module was imported (_impl/compile/calls.py): frames, stats, graph_break.
+counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
 
 @contextlib.contextmanager

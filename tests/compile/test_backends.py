@@ -118,3 +118,37 @@ def test_results_that_are_arguments_are_copied():
     got = compiled(x)
     x.zero_()
     assert got.tolist() == [1, 1]
+
+
+def test_backends_by_name():
+    from shim_torch._dynamo.testing import CompileCounter, CompileCounterWithBackend
+
+    counter = CompileCounter()
+    torch._dynamo.register_backend(counter, name="counts_its_graphs")
+    with pytest.raises(AssertionError, match="duplicate name: counts_its_graphs"):
+        torch._dynamo.register_backend(counter, name="counts_its_graphs")
+    assert "counts_its_graphs" in torch._dynamo.list_backends()
+    compiled = torch.compile(lambda x: (x + 1).relu(), backend="counts_its_graphs")
+    for _ in range(3):
+        assert compiled(torch.ones(2)).tolist() == [2, 2]
+    assert (counter.frame_count, counter.op_count) == (1, 2)
+    for name in ("eager", "inductor", "counts_its_graphs"):
+        other = CompileCounterWithBackend(name)
+        compiled = torch.compile(lambda x: x.sin() * 2, backend=other)
+        for _ in range(3):
+            x = torch.randn(3)
+            torch.testing.assert_close(compiled(x), x.sin() * 2)
+        assert other.frame_count == len(other.graphs) == 1
+    with pytest.raises(exc.InvalidBackend):
+        torch._dynamo.lookup_backend("nope")
+
+
+def test_counters_of_dynamo():
+    from shim_torch._dynamo.utils import counters
+
+    counters.clear()
+    compiled = torch.compile(lambda x: (x + 1) * (x * 2).sum().item())
+    for _ in range(3):
+        compiled(torch.ones(2))
+    assert counters["stats"]["calls_captured"] == 4 and counters["frames"] == {"total": 1, "ok": 1}
+    assert counters["graph_break"]["reads the values of a tensor"] == 2  # at the calls that defer

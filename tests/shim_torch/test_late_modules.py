@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -200,6 +201,28 @@ if not child:
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 thread.join()"""
     assert run(code) == "0"
+
+
+def test_a_family_that_was_changed_is_imported_at_once(tmp_path):
+    """In a source tree: a record that its row does not know is there."""
+    tree = tmp_path / "shim_torch"
+    shutil.copytree(ROOT / "shim_torch", tree, copy_function=os.symlink, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/records.py").write_text("")
+    for file in (tree / "_impl/data/records.py", tree / "_impl/records/pointwise/unary.py"):
+        text = file.read_text()
+        file.unlink()
+        file.write_text(text)
+    file.write_text(text + '\n\n@composite("one_more(Tensor self) -> Tensor")\ndef one_more(self):\n    return self\n')
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import shim_torch as torch
+print("shim_torch._impl.records.pointwise.unary" in sys.modules, hasattr(torch.ops.aten, "one_more"), torch.exp(torch.zeros(1)).item())"""
+    os.utime(tree / "_impl/data/records.py", (file.stat().st_mtime - 90,) * 2)
+    assert run(code) == "True True 1.0"
+    os.utime(tree / "_impl/data/records.py")
+    assert run(code) == "False False 1.0"
 
 
 def test_a_row_that_is_not_its_records_is_an_error():

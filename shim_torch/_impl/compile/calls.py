@@ -113,6 +113,7 @@ class Compiled:
         first, self.called = not self.called, True
         counts["calls"] += 1
         logs.note(self, info, first)
+        _note_for_dynamo(info, first)
         for name in ("deferred", "learned", "resized", "at_once", "runs", "programs"):
             counts[name] += info[name]
         reasons.update(info["reasons"])
@@ -120,6 +121,21 @@ class Compiled:
         breaks.update([(reason, f"{file}:{line}") for reason, file, line, _ in info["breaks"]])
         if self.seen is not None:
             self.seen.append(info)
+
+
+def _note_for_dynamo(info: dict[str, Any], first: bool) -> None:
+    """Counts in torch._dynamo.utils.counters, where somebody has it."""
+    utils = sys.modules.get("shim_torch._dynamo.utils")
+    if utils is None or not (info["learned"] or info["breaks"]):
+        return
+    counters = utils.counters
+    for reason, *_ in info["breaks"]:
+        counters["graph_break"][reason] += 1
+    if info["learned"]:
+        counters["stats"]["calls_captured"] += info["learned"]
+        counters["stats"]["unique_graphs"] += len(info["breaks"]) + 1
+    counters["frames"]["total"] += first
+    counters["frames"]["ok"] += first
 
 
 def _limit() -> int:

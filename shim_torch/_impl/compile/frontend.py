@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from shim_torch._impl.compile import calls
-from shim_torch._impl.compile.settings import Settings, given
+from shim_torch._impl.compile.errors import InvalidBackend
+from shim_torch._impl.compile.settings import BACKENDS, Settings, checked, given, registered
 
 
 def compile(
@@ -109,4 +110,47 @@ class set_stance:
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     """The backends' names: without ``exclude_tags`` also those that run a trace operator by operator."""
-    return ["inductor"] if exclude_tags else ["aot_eager", "eager", "inductor"]
+    return sorted({"inductor", *registered} if exclude_tags else {*BACKENDS, *registered})
+
+
+def register_backend(
+    compiler_fn: Callable[..., Any] | None = None, name: str | None = None, tags: Sequence[str] = ()
+) -> Any:
+    """Makes a backend known by a name, its function's own where none is given. Without a function: what takes one.
+
+    Errors:  AssertionError for what cannot be called, and for a name that is taken; NotImplementedError for ``tags``
+    """
+    if compiler_fn is None:
+        return functools.partial(register_backend, name=name, tags=tags)
+    if not callable(compiler_fn):
+        raise AssertionError(f"a backend must be callable, not {type(compiler_fn).__name__}")
+    if tags:
+        raise NotImplementedError(
+            "torch._dynamo.register_backend(tags=) is not supported by shim-torch: leave them out"
+        )
+    name = name or compiler_fn.__name__
+    if name in BACKENDS or name in registered:
+        raise AssertionError(f"duplicate name: {name}")
+    registered[name] = compiler_fn
+    return compiler_fn
+
+
+def lookup_backend(compiler_fn: str | Callable[..., Any]) -> Any:
+    """The backend of a name: a function of a GraphModule and example inputs. Errors: InvalidBackend for an unknown name."""
+    if not isinstance(compiler_fn, str):
+        return compiler_fn
+    if compiler_fn in registered:
+        return registered[compiler_fn]
+    if compiler_fn in ("eager", "aot_eager"):
+        return _as_it_is
+    if compiler_fn == "inductor":
+        return _deferred
+    raise InvalidBackend(compiler_fn)
+
+
+def _as_it_is(module: Any, inputs: Any) -> Any:
+    return module.forward
+
+
+def _deferred(module: Any, inputs: Any) -> Any:
+    return calls.wrap(module.forward, checked("inductor", None, None, False, None))

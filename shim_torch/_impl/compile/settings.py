@@ -11,6 +11,7 @@ from shim_torch._impl.compile.errors import BackendCompilerFailed, InvalidBacken
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 GRAPHS = ("triton.cudagraphs",)  # the options that turn on CUDA graphs
 BACKENDS = ("aot_eager", "eager", "inductor")  # by name; any callable is one too
+registered: dict[str, Callable[..., Any]] = {}  # by torch._dynamo.register_backend
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ def checked(
         raise TypeError(f"torch.compile(): dynamic must be a bool or None, not {type(dynamic).__name__}")
     if recompile_limit is not None and (not isinstance(recompile_limit, int) or recompile_limit < 1):
         raise ValueError(f"torch.compile(): recompile_limit must be a positive int, not {recompile_limit!r}")
+    if isinstance(backend, str):
+        backend = registered.get(backend, backend)
     if isinstance(backend, str):
         if backend not in BACKENDS:
             raise InvalidBackend(backend)

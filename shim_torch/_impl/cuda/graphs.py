@@ -151,7 +151,9 @@ class graph:
 
 
 def make_graphed_callables(*args: Any, **kwargs: Any) -> Any:
-    """Raises NotImplementedError: ``torch.cuda.graph`` captures."""
+    """Raises NotImplementedError: ``torch.cuda.graph`` captures. Without a GPU: PyTorch's RuntimeError."""
+    if not _core.cuda_device_count():
+        raise RuntimeError("Tried to instantiate dummy base class CUDAGraph")
     raise NotImplementedError("torch.cuda.make_graphed_callables is not supported by shim-torch; use torch.cuda.graph")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.distributed import collectives, exchanges
 from shim_torch._impl.distributed.reductions import ReduceOp
-from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _StridedShard
+from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _Split, _StridedShard
 
 _OPS = {"sum": ReduceOp.SUM, "avg": ReduceOp.AVG, "max": ReduceOp.MAX, "min": ReduceOp.MIN, "product": ReduceOp.PRODUCT}
 
@@ -17,7 +17,7 @@ def chunk(size: int, parts: int, part: int) -> tuple[int, int]:
     return Shard.local_shard_size_and_offset(size, parts, part)
 
 
-def runs(placement: Shard, size: int, parts: int, part: int) -> list[tuple[int, int]]:
+def runs(placement: _Split, size: int, parts: int, part: int) -> list[tuple[int, int]]:
     """(first, how many) of the places of a dim that a part has: one run, of ``_StridedShard`` one in each of its groups."""
     groups = placement.split_factor if isinstance(placement, _StridedShard) else 1
     found = [chunk(size, groups * parts, part + k * parts) for k in range(groups)]
@@ -56,7 +56,7 @@ def places(
     at = coordinate(mesh)
     found = [[(0, size)] for size in shape]
     for i, p in enumerate(placements[:upto]):
-        if isinstance(p, Shard):
+        if isinstance(p, _Split):
             total = sum(count for _, count in found[p.dim])
             found[p.dim] = _within(found[p.dim], runs(p, total, mesh.shape[i], at[i]))
     return found
@@ -89,7 +89,7 @@ def _gathered(x: Any, dim: int, whole: int, group: Any, n: int) -> Any:
     return result[:whole].movedim(0, dim).contiguous()
 
 
-def _cut(x: Any, placement: Shard, n: int, at: int) -> Any:
+def _cut(x: Any, placement: _Split, n: int, at: int) -> Any:
     """A part of a whole."""
     import shim_torch as torch
 
@@ -142,20 +142,19 @@ def _step(x: Any, old: Placement, new: Placement, whole: int | None, mesh: Any, 
     group, n, at = mesh.get_group(i), mesh.shape[i], coordinate(mesh)[i]
     if old == new:
         return x
-    strided = any(isinstance(p, _StridedShard) for p in (old, new))
-    if isinstance(old, Shard) and whole is not None:
+    if isinstance(old, _Split) and whole is not None:
         if isinstance(old, _StridedShard):
             x = _unstrided(x, old, whole, group, n)
-        elif isinstance(new, Shard) and not strided:
+        elif isinstance(new, Shard):
             return _exchanged(x, old.dim, new.dim, whole, group, n, at)
         else:
             x = _gathered(x, old.dim, whole, group, n)
     elif isinstance(old, Partial):
-        if isinstance(new, Shard) and not strided:
+        if isinstance(new, Shard):
             return _scattered(x, new.dim, old.reduce_op, group, n, at)
         x = x.clone(memory_format=torch.contiguous_format)
         collectives.all_reduce(x, _OPS[old.reduce_op], group=group)
-    if isinstance(new, Shard):
+    if isinstance(new, _Split):
         return _cut(x, new, n, at)
     if isinstance(new, Partial) and new.reduce_op == "sum" and at > 0:
         return torch.zeros_like(x)  # the sum is that of the first process
@@ -170,7 +169,7 @@ def move(x: Any, shape: Sequence[int], mesh: Any, current: Sequence[Placement], 
         return x
 
     def dims(i: int) -> set[int]:
-        return {p.dim for p in (old[i], new[i]) if isinstance(p, Shard)}
+        return {p.dim for p in (old[i], new[i]) if isinstance(p, _Split)}
 
     changed = {i for i in range(len(old)) if old[i] != new[i]}
     alone = {i for i in changed if not any(dims(i) & dims(j) for j in range(len(old)) if j != i)}
@@ -179,7 +178,7 @@ def move(x: Any, shape: Sequence[int], mesh: Any, current: Sequence[Placement], 
     for i in reversed(range(len(old))):
         if i in alone or i in joined:
             p = old[i]
-            whole = local_shape(shape, mesh, old, i)[0][p.dim] if isinstance(p, Shard) else None
+            whole = local_shape(shape, mesh, old, i)[0][p.dim] if isinstance(p, _Split) else None
             to = new[i] if i in alone else Replicate()
             x = _step(x, p, to, whole, mesh, i)
             old[i] = to
@@ -198,7 +197,7 @@ def normal(placements: Any, mesh: Any, ndim: int) -> tuple[Placement, ...]:
         )
     found = []
     for i, p in enumerate(placements):
-        if isinstance(p, Shard):
+        if isinstance(p, _Split):
             if p.dim >= ndim:
                 raise RuntimeError(f"Sharding dim {p.dim} greater than tensor ndim {ndim} for placement number {i}")
             if p.dim < 0 and type(p) is Shard:

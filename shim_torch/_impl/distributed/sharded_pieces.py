@@ -64,7 +64,7 @@ def _both(mesh: Any, inner: Any) -> Any:
     from shim_torch.distributed.device_mesh import DeviceMesh
 
     root = mesh._get_root_mesh()
-    if root is not inner._get_root_mesh() or list(root._ranks) != list(range(len(root._ranks))):
+    if root != inner._get_root_mesh() or list(root._ranks) != list(range(len(root._ranks))):
         raise ValueError(
             f"FSDP requires the DP and model parallel TP/EP mesh to have the same parent mesh but got: \nDP's global mesh: {root}\n"
             f"TP/EP's global mesh: {inner._get_root_mesh()}"

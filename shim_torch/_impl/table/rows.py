@@ -6,7 +6,7 @@ read when one of them is first called or asked for. Native kernels need none of 
 
 A row: schema, kind, options, gradient formulas, fused ones, whether the shape rule is ``broadcast``; a formula is its inputs, the names
 of its parameters, and whether it is ``flat``. ``tools/records.py`` writes them from the records; a row that says something else than its
-record is an error when the family is imported.
+record is an error when the family is imported. In the source tree, a family that was changed after the rows is imported at once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from shim_torch._impl.table.record import CODE, RECORDS, Record, parameters
 
 FAMILIES: dict[str, tuple[Any, ...]] = _data.FAMILIES
 _OPTIONS = "native function method inplace out aliases keep module differentiable follows ops_only".split()
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(_data.__file__)))
+_IN_TREE = os.path.exists(os.path.join(os.path.dirname(_PACKAGE), "tools", "records.py"))  # where records are worked on
 _of: dict[str, str] = {}  # record key -> family
 # Held while operators' modules are imported. A process does not fork meanwhile: the child would wait for the import for ever.
 lock = RLock()
@@ -31,7 +33,7 @@ os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_
 
 def add(family: str) -> bool:
     """Adds the records of a family's rows, as far as they are not declared; whether it has rows."""
-    rows = FAMILIES.get(family, ())
+    rows = () if _IN_TREE and _was_changed(family) else FAMILIES.get(family, ())
     for row in rows:
         made = Record(row[0], None, row[1], **dict(row[2]))  # type: ignore[arg-type]
         if RECORDS.setdefault(made.key, made) is made:
@@ -40,6 +42,12 @@ def add(family: str) -> bool:
             for name in CODE:
                 delattr(made, name)
     return bool(rows)
+
+
+def _was_changed(family: str) -> bool:
+    """Whether the family's module was written a minute or more after the rows: what it says may be something else by now."""
+    source = os.path.join(_PACKAGE, "_impl", "records", *family.split(".")) + ".py"
+    return os.path.getmtime(source) > os.path.getmtime(_data.__file__) + 60
 
 
 def import_family(record: Record) -> None:

@@ -8,7 +8,7 @@ from shim_torch._impl.distributed import dispatch, parts, redistribute
 from shim_torch._impl.native import _core
 from shim_torch.distributed.device_mesh import DeviceMesh, entered_mesh, init_device_mesh
 from shim_torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
-from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _Split
 
 __all__ = [
     "DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard", "distribute_module", "distribute_tensor", "empty", "full",
@@ -129,7 +129,7 @@ class _FromLocal(_function()):  # type: ignore[misc]
         if shape is None:
             sizes = list(local.shape)
             for i, p in enumerate(placements):
-                if isinstance(p, Shard):
+                if isinstance(p, _Split):
                     sizes[p.dim] *= mesh.shape[i]
             shape, stride = tuple(sizes), _strides(local, sizes)
         elif stride is None:

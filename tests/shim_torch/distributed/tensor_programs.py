@@ -83,7 +83,7 @@ def strided(rank: int, number: int, folder: Any) -> list[Any]:
         optimizer.step()
         found += [
             plain(x.full_tensor().detach()),
-            str(tuple(x.placements)),
+            (str(tuple(x.placements)), placed[0].is_shard(), isinstance(placed[0], T.Shard)),
             float((x.detach() * x.detach()).sum().full_tensor()),
         ]
     dist.destroy_process_group()

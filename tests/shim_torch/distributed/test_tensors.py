@@ -57,7 +57,7 @@ def test_packed_weights(number, tmp_path):
             every = torch.arange(rows * 3.0).reshape(rows, 3)
             if groups > 1:
                 mine = torch.cat([group.chunk(number)[rank] for group in every.chunk(groups)])
-                assert part == plain(mine) and placed == f"(_StridedShard(dim=0, sf={groups}),)"
+                assert part == plain(mine) and placed == (f"(_StridedShard(dim=0, sf={groups}),)", False, False)
             assert complete and alike and whole == plain(every)
             new = every - 0.1 * (0.01 * every + (every > 0))  # the first step, of a gradient above zero
             assert torch.allclose(torch.tensor(stepped[1]), new, atol=1e-5)
