@@ -137,9 +137,11 @@ class profile:
             raise AssertionError("Profiler didn't finish running")
         return self.function_events
 
-    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
-        """The events by name, with counts and sums: :meth:`EventList.key_averages`."""
-        return self._events().key_averages(*args, **kwargs)
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """The events by name (and sizes), with counts and sums: :meth:`EventList.key_averages`."""
+        return self._events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def table(self, *args: Any, **kwargs: Any) -> str:
         """The events as a table."""

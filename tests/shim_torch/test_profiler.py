@@ -39,7 +39,10 @@ def test_operators_and_backward_nodes(tmp_path):
     linear, backward = events["aten::linear"], events["AddmmBackward0"]
     assert linear.input_shapes == [[4, 3], [5, 3], [5]] and linear.flops == 2 * 4 * 3 * 5
     assert linear.cpu_parent is events["mine"] and linear.sequence_nr == backward.sequence_nr >= 0
-    assert backward.cpu_parent is events["autograd::engine::evaluate_function: AddmmBackward0"] and backward.scope == 1
+    assert backward.cpu_parent is events["autograd::engine::evaluate_function: AddmmBackward0"] and (
+        backward.scope,
+        linear.fwd_thread,
+    ) == (1, 0)
     assert events["aten::conv2d"].flops == 2 * 27 * 18 and events["aten::mul"].flops == 20
     assert all(e.cpu_time_total > 0 for e in events.values())
     table = found.key_averages(group_by_input_shape=True).table(sort_by="cpu_time_total", header="of a test")
@@ -62,6 +65,7 @@ def test_profiles_within_profiles():
     x.cos()
     assert [e.name for e in outer.function_events] == ["aten::exp", "aten::sin"]
     assert [e.name for e in inner.function_events] == ["aten::sin"]
+    assert [(e.key, e.count) for e in inner.key_averages(group_by_input_shape=True)] == [("aten::sin", 1)]
     assert inner.function_events[0].input_shapes is None and inner.function_events[0].flops is None
 
 

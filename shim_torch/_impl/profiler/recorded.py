@@ -18,11 +18,10 @@ def operator_events(rows: list[Any], shapes: bool, flops: bool) -> list[Function
     found = []
     for name, start, end, thread, sequence, backward, counts, tensors, result in rows:
         sizes = _sizes(counts, iter(tensors))
-        more: dict[str, Any] = {"sequence_nr": sequence}
+        more: dict[str, Any] = {"sequence_nr": sequence, "fwd_thread": thread if backward else 0}
         if shapes:
             more["input_shapes"] = sizes
         if backward:
-            more["fwd_thread"] = thread
             found.append(FunctionEvent(0, _EVALUATE + name, thread, start / 1e3, end / 1e3, **more))
             more["scope"] = 1
         elif flops:
