@@ -1,134 +1,21 @@
-// One operation on lists of CUDA tensors, for torch._foreach_* and optimizers. Where no kernel fits they give
-// None or False, and the caller takes one tensor at a time.
-#include <algorithm>
-#include <vector>
+// The module's functions over lists of CUDA tensors (kernels/cuda_foreach.h); None and False: there is no kernel.
+#include "kernels/cuda_foreach.h"
 
-#include "autograd/autograd.h"
-#include "cuda/foreach.h"
 #include "python/module_function.h"
 #include "python/native_ops.h"
 
 namespace shim {
 namespace {
 
-using Tensors = std::vector<Tensor>;
-
-bool tensors_of(const Value& v, Tensors* to) {  // a list of CUDA tensors; None for none of them
-  if (v.tag == Value::none) return true;
-  if (v.tag != Value::list) return false;
-  for (const Value& item : std::span(v.items, v.size)) {
-    if (item.tag != Value::tensor || !item.t->device().is_cuda() || !has_data(*item.t)) return false;
-    to->emplace_back(item.t);
-  }
-  return true;
+std::optional<module_call::Tuple> each(
+    std::string_view op, bool in_place, const Value& self, const Value& others, const Value& numbers) {
+  auto made = cuda_each(op, in_place, self, others, numbers);
+  if (!made) return {};
+  return module_call::Tuple{std::move(*made)};
 }
 
-bool numbers_of(const Value& v, size_t count, std::vector<double>* to) {
-  const bool list = v.tag == Value::list;
-  if (list && v.size != count) return false;
-  for (size_t i = 0; i < count; ++i) {
-    const Value& number = list ? v.items[i] : v;
-    if (!number.is_number() || number.tag == Value::complex) return false;
-    to->push_back(number.number().to_double());
-  }
-  return true;
-}
-
-bool differentiated(const Tensors& l) {
-  if (!GradMode::enabled()) return false;
-  for (const Tensor& t : l)
-    if (t->requires_grad()) return true;
-  return false;
-}
-
-// What stands beside the list itself: a list, a tensor of one element for all, or None for the numbers' place.
-bool operand_of(const Value& v, const Tensors& self, Tensors* list, cuda::Shared* to) {
-  if (v.tag == Value::none) return to->kind = cuda::Share::number, true;
-  if (v.tag == Value::tensor) {
-    if (!v.t->device().is_cuda() || !has_data(*v.t)) return false;
-    to->kind = cuda::Share::one;
-    list->emplace_back(v.t);
-  } else if (!tensors_of(v, list)) {
-    return false;
-  }
-  if (differentiated(*list)) return false;
-  to->tensors = *list;
-  for (size_t i = 0; to->kind == cuda::Share::own && i < list->size() && i < self.size(); ++i)
-    if (!std::ranges::equal((*list)[i]->sizes(), self[i]->sizes())) return false;
-  return true;
-}
-
-using Made = std::optional<module_call::Tuple>;  // nothing, which is None: there is no kernel
-
-// cuda_each(op, in_place, self, others, numbers): others is a tuple of operands, numbers one for all, a sequence, or None. The new tensors, or
-// with in_place those given.
-Made each(std::string_view op, bool in_place, const Value& list, const Value& others, const Value& given) {
-  CHECK(Kind::Type, others.tag == Value::list && others.size <= 2, "cuda_each(op, in_place, self, others, numbers)");
-  Tensors self, lists[2], made;
-  cuda::Shared rest[2];
-  std::vector<double> numbers;
-  if (!tensors_of(list, &self) || self.empty() || differentiated(self)) return {};
-  for (uint32_t k = 0; k < others.size; ++k)
-    if (!operand_of(others.items[k], self, &lists[k], &rest[k])) return {};
-  if (given.tag != Value::none && !numbers_of(given, self.size(), &numbers)) return {};
-  for (const Tensor& t : self) {
-    if (!in_place && !t->is_contiguous()) return {};
-    made.push_back(in_place ? t : empty(t->sizes(), t->dtype(), t->device()));
-  }
-  if (!cuda::each(std::string(op).c_str(), made, self, {rest, others.size}, numbers)) return {};
-  for (const Tensor& t : made)
-    if (in_place) t->bump_version();
-  return module_call::Tuple{std::move(made)};
-}
-
-// (list, "two" | "one" | "infinity") -> a tensor of them; null, which is None: there is no kernel
-Tensor norms(const Value& list, std::string_view order) {
-  Tensors tensors;
-  if (!tensors_of(list, &tensors) || tensors.empty() || differentiated(tensors)) return {};
-  return cuda::norms(tensors, order == "two"   ? cuda::Order::two
-                              : order == "one" ? cuda::Order::one
-                                               : cuda::Order::infinity);
-}
-
-bool bumped(std::initializer_list<const Tensors*> lists) {
-  for (const Tensors* l : lists)
-    for (const Tensor& t : *l) t->bump_version();
-  return true;
-}
-
-// (parameters, gradients, means, squares, greatest or None, steps, (rate, beta1, beta2, eps, weight_decay), decoupled, maximize)
-// -> whether it was done. Steps: numbers, or tensors on the device.
-bool adam(const Value& parameters, const Value& gradients, const Value& means, const Value& squares,
-    const Value& greatest, const Value& steps, std::span<const double> o, bool decoupled, bool maximize) {
-  CHECK(Kind::Type, o.size() == 5, "cuda_adam: (rate, beta1, beta2, eps, weight_decay)");
-  Tensors t[5], counts;
-  const Value* const lists[] = {&parameters, &gradients, &means, &squares, &greatest};
-  for (int k = 0; k < 5; ++k)
-    if (!tensors_of(*lists[k], &t[k])) return false;
-  std::vector<double> numbers;
-  cuda::Adam how{o[0], o[1], o[2], o[3], o[4], decoupled, maximize, {}, {}};
-  if (numbers_of(steps, t[0].size(), &numbers))
-    how.steps = numbers;
-  else if (tensors_of(steps, &counts))
-    how.counts = counts;
-  else
-    return false;
-  return cuda::adam(t[0], t[1], t[2], t[3], t[4], how) && bumped({&t[0], &t[2], &t[3], &t[4]});
-}
-
-// (parameters, gradients, buffers or None, (rate, momentum, dampening, weight_decay), nesterov, maximize) -> whether it was done
-bool sgd(const Value& parameters, const Value& gradients, const Value& buffers, std::span<const double> o,
-    bool nesterov, bool maximize) {
-  CHECK(Kind::Type, o.size() == 4, "cuda_sgd: (rate, momentum, dampening, weight_decay)");
-  Tensors t[3];
-  const Value* const lists[] = {&parameters, &gradients, &buffers};
-  for (int k = 0; k < 3; ++k)
-    if (!tensors_of(*lists[k], &t[k])) return false;
-  return cuda::sgd(t[0], t[1], t[2], {o[0], o[1], o[2], o[3], nesterov, maximize}) && bumped({&t[0], &t[2]});
-}
-
-PyMethodDef cuda_many_functions[] = {function<&each>("cuda_each"), function<&norms>("cuda_norms"),
-    function<&adam>("cuda_adam"), function<&sgd>("cuda_sgd"), {nullptr, nullptr, 0, nullptr}};
+PyMethodDef cuda_many_functions[] = {function<&each>("cuda_each"), function<&cuda_norms>("cuda_norms"),
+    function<&cuda_adam>("cuda_adam"), function<&cuda_sgd>("cuda_sgd"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -39,13 +39,6 @@ int64_t fact(TensorImpl& t, int what, int64_t value) {
 
 }  // namespace
 
-void shim_cxx_retain(ShimTensor* t) {
-  if (abi::is_defined(handle_in(t))) handle_in(t)->retain();
-}
-void shim_cxx_drop(ShimTensor* t) {
-  if (abi::is_defined(handle_in(t))) handle_in(t)->release();
-}
-
 int shim_cxx_view(const ShimTensor* handle, ShimView* v) {
   return kept([&] {
     TensorImpl& t = defined(handle);
@@ -81,18 +74,6 @@ int64_t shim_cxx_fact(ShimTensor* handle, int what, int64_t value) {
   return answer;
 }
 
-int shim_cxx_grad_mode(int on) {
-  const bool was = GradMode::enabled();
-  if (on >= 0) GradMode::set(on != 0);
-  return was;
-}
-
-int shim_cxx_inference_mode(int on) {
-  const bool was = InferenceMode::enabled();
-  if (on >= 0) InferenceMode::set(on != 0);
-  return was;
-}
-
 int shim_cxx_below_autograd(int on) {
   const bool was = below_autograd;
   if (on >= 0) below_autograd = on != 0;
@@ -113,11 +94,6 @@ int shim_cxx_parallel_for(
   if (!torch_parallel_for(begin, end, grain, f, context)) return 0;
   keep_error(Error(Kind::Runtime, abi::last_error()));
   return -1;
-}
-
-void* shim_cxx_unlock() { return interpreter_lock.release ? interpreter_lock.release() : nullptr; }
-void shim_cxx_lock(void* was) {
-  if (was) interpreter_lock.take(was);
 }
 
 // The versions that extensions ask for (SHIM_CXX_STAMP); the build gives this one's name.

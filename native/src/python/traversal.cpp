@@ -1,73 +1,20 @@
-// How Python's cycle collector sees through tensors and nodes: what an object keeps alive alone, over any number of C++ objects,
-// it shows as its own.
+// What Python's cycle collector is told of tensors, nodes and what they saved.
+#include "autograd/held_walk.h"
 #include "python/autograd_python.h"
 
 namespace shim {
 namespace {
 
-// The collector asks several times and must hear the same each time, also where memory has run out: nothing is allocated, and
-// what is beyond the bounds is not shown, which keeps it alive. The bounds are what a young collection may cost.
-class HeldWalk final : public Visitor {
- public:
-  HeldWalk(visitproc visit, void* arg) : visit_(visit), arg_(arg) {}
+struct Walk {
+  visitproc visit;
+  void* arg;
+  HeldWalk held{see, this, owner};
 
-  void tensor(const Tensor& t) override {
-    if (!t || !only_here(t.get())) return;
-    if (t->owns_pyobj) python(t->pyobj);
-    push(t.get(), nullptr);
+  static int see(void* object, void* walk) {
+    const Walk& w = *static_cast<Walk*>(walk);
+    return w.visit(static_cast<PyObject*>(object), w.arg);
   }
-  void shared(Traversable* o) override {
-    if (o && only_here(o)) push(nullptr, o);
-  }
-  void python(void* o) override {
-    if (o && !result_) result_ = visit_(static_cast<PyObject*>(o), arg_);
-  }
-
-  int run() {
-    for (int steps = 0; waiting_ && !result_ && steps < kSteps; ++steps) {
-      const Item next = stack_[--waiting_];
-      if (next.other)
-        next.other->traverse(*this);
-      else
-        contents(*next.tensor);
-    }
-    return result_;
-  }
-
-  void contents(const TensorImpl& t) {
-    if (t.storage()->use_count() == 1) python(owner_of(*t.storage()));
-    if (t.autograd()) t.autograd()->traverse(*this);
-  }
-
- private:
-  static constexpr int kSteps = 512, kWaiting = 128, kSeveral = 32;
-  struct Item {
-    const TensorImpl* tensor;
-    const Traversable* other;
-  };
-  struct Several {
-    const RefCounted* object;
-    uint32_t met;
-  };
-
-  // Whether all references to it have been met: those that this walk comes by are its only ones.
-  bool only_here(const RefCounted* o) {
-    const uint32_t count = o->use_count();
-    if (count < 2) return true;
-    for (int i = 0; i < several_count_; ++i)
-      if (several_[i].object == o) return ++several_[i].met == count;
-    if (several_count_ < kSeveral) several_[several_count_++] = {o, 1};
-    return false;
-  }
-  void push(const TensorImpl* t, const Traversable* o) {
-    if (waiting_ < kWaiting) stack_[waiting_++] = {t, o};
-  }
-
-  visitproc visit_;
-  void* arg_;
-  int result_ = 0, waiting_ = 0, several_count_ = 0;
-  Item stack_[kWaiting];
-  Several several_[kSeveral] = {};
+  static void* owner(const Storage& s) { return owner_of(s); }
 };
 
 }  // namespace
@@ -78,21 +25,21 @@ int visit_tensor(const TensorImpl& t, visitproc visit, void* arg) {
     PyObject* owner = t.storage()->use_count() == 1 ? owner_of(*t.storage()) : nullptr;
     return owner ? visit(owner, arg) : 0;
   }
-  HeldWalk walk(visit, arg);
-  walk.contents(t);
-  return walk.run();
+  Walk walk{visit, arg};
+  walk.held.contents(t);
+  return walk.held.run();
 }
 
 int visit_shared(Traversable* held, visitproc visit, void* arg) {
-  HeldWalk walk(visit, arg);
-  walk.shared(held);
-  return walk.run();
+  Walk walk{visit, arg};
+  walk.held.shared(held);
+  return walk.held.run();
 }
 
 int visit_saved(const SavedTensor& saved, visitproc visit, void* arg) {
-  HeldWalk walk(visit, arg);
-  saved.traverse(walk);
-  return walk.run();
+  Walk walk{visit, arg};
+  saved.traverse(walk.held);
+  return walk.held.run();
 }
 
 }  // namespace shim
