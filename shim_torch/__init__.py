@@ -129,6 +129,9 @@ _FROM = {
         f"autocast_{step}_nesting": ("_impl.amp.switches", f"autocast_{step}_nesting")
         for step in ("increment", "decrement")
     },
+    **{name: ("_linalg_utils", name) for name in ("eig", "lstsq", "matrix_rank", "solve")},
+    "symeig": ("_linalg_utils", "_symeig"),
+    **{name: ("_lowrank", name) for name in ("lobpcg", "lu", "pca_lowrank", "svd_lowrank")},
     "parse_schema": ("_C", "parse_schema"),
     "_nnpack_available": ("backends.nnpack", "is_available"),
     "set_printoptions": ("_tensor_str", "set_printoptions"),

@@ -1,9 +1,21 @@
-"""``torch.classes``: classes of compiled libraries for TorchScript. There are none: they belong to PyTorch's C++ ABI."""
+"""``torch.classes``: classes that compiled extensions told of by ``torch::class_``, as ``torch.classes.ns.Name``."""
 
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
+
+
+class _ClassNamespace(ModuleType):
+    def __init__(self, name: str) -> None:
+        super().__init__("torch.classes" + name)
+        self.name = name
+
+    def __getattr__(self, attr: str) -> Any:
+        """The class. Errors: RuntimeError for one that no library told of."""
+        from shim_torch._impl.extensions import cxx_classes
+
+        return cxx_classes.found(self.name, attr)
 
 
 class _Classes(ModuleType):
@@ -11,19 +23,26 @@ class _Classes(ModuleType):
 
     def __init__(self) -> None:
         super().__init__("torch.classes")
-        self.loaded_libraries: set[str] = set()
 
-    def load_library(self, path: Any) -> NoReturn:
-        """NotImplementedError that says what to use."""
-        raise NotImplementedError(
-            f"torch.classes.load_library({str(path)!r}): classes of TorchScript use PyTorch's C++ ABI, which shim-torch does "
-            "not have. Operators of the stable C ABI are loaded with torch.ops.load_library; see `python -m compat scan`"
-        )
-
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module 'torch.classes' has no attribute '{name}'")
-        raise NotImplementedError(f"torch.classes.{name}: classes of TorchScript are not supported by shim-torch")
+        namespace = _ClassNamespace(name)
+        setattr(self, name, namespace)
+        return namespace
+
+    @property
+    def loaded_libraries(self) -> Any:
+        """Those that :meth:`load_library` loaded: torch.ops's."""
+        from shim_torch import ops
+
+        return ops.loaded_libraries
+
+    def load_library(self, path: Any) -> None:
+        """Loads a library, as ``torch.ops.load_library``."""
+        from shim_torch import ops
+
+        ops.load_library(path)
 
 
 classes = _Classes()

@@ -25,7 +25,8 @@ def _gone(name: str) -> Any:
     def gone(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(_GONE + _REMOVED[name])
 
-    gone.__name__ = gone.__qualname__ = name
+    gone.__name__ = gone.__qualname__ = "_symeig" if name == "symeig" else name
+    gone.__module__ = "torch._linalg_utils"
     gone.__doc__ = f"Removed from PyTorch; use torch.linalg.{'eigh' if name == 'symeig' else name}."
     return gone
 
@@ -58,14 +59,6 @@ def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> 
     for to, value in zip(out, wanted, strict=True):
         to.resize_as_(value).copy_(value)
     return out
-
-
-def lu_method(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
-    """As torch.lu, in a plain tuple."""
-    return tuple(lu(self, pivot, get_infos))
-
-
-lu_method.__name__, lu_method.__qualname__ = "lu", "Tensor.lu"
 
 
 @_overridable
@@ -213,15 +206,3 @@ def _lobpcg(A: Any, B: Any, X: Any, iK: Any, niter: int, tol: float, largest: bo
         P = S[..., n:] @ C[..., n:, :]
         X = S[..., :n] @ C[..., :n, :] + P
     return values, X
-
-
-def functions() -> dict[str, Any]:
-    """What torch takes from here; functions that are gone only say what to use instead."""
-    found: dict[str, Any] = {
-        "lobpcg": lobpcg,
-        "lu": lu,
-        "matrix_rank": matrix_rank,
-        "pca_lowrank": pca_lowrank,
-        "svd_lowrank": svd_lowrank,
-    }
-    return {**found, **{name: _gone(name) for name in _REMOVED}}

@@ -210,10 +210,9 @@ def _set_volatile(self: Any, value: Any) -> None:
 
 def install(tensor_type: Any) -> None:
     """Gives the tensor type operators, indexing and the methods above."""
-    from shim_torch import _lowrank, autograd, functional
-    from shim_torch._impl.records.shape import copying, reshaping
+    from shim_torch import autograd, functional
     from shim_torch._impl.table.operators import install as install_operators
-    from shim_torch._impl.tensor import indexing, methods, untyped_storage
+    from shim_torch._impl.tensor import casts, indexing, methods, transposes, untyped_storage
 
     setattr(_core.TensorBase, "__init_subclass__", classmethod(_init_subclass))  # noqa: B010
     table = {
@@ -241,11 +240,10 @@ def install(tensor_type: Any) -> None:
         "share_memory_": share_memory_,
         "is_shared": is_shared,
         "storage_type": storage_type,
-        **{name: _lowrank._gone(name) for name in ("eig", "lstsq", "solve", "symeig")},
         "map2_": map2_,
         "dim_order": dim_order,
         "module_load": module_load,
-        **copying.methods(),
+        **casts.methods(),
         **functional.methods(),
     }
     for name, method in table.items():
@@ -253,7 +251,7 @@ def install(tensor_type: Any) -> None:
     tensor_type.__array_priority__ = 1000
     _core.UntypedStorage.__reduce_ex__ = _reduce_storage
     untyped_storage.install()
-    for name, prop in reshaping.properties().items():
+    for name, prop in transposes.properties().items():
         setattr(tensor_type, name, prop)
     tensor_type.__cuda_array_interface__ = property(_cuda_array_interface)
     tensor_type.real = property(lambda self: _core_real(self, 0), lambda self, value: _set_real(self, value, 0))

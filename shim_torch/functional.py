@@ -6,7 +6,6 @@ import functools as _functools
 from collections.abc import Sequence
 from typing import Any
 
-from shim_torch import _lowrank
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import module_getattr as _module_getattr
@@ -17,6 +16,7 @@ from shim_torch._impl.table.calls import aten as _aten
 from shim_torch._impl.table.calls import torch as _torch
 from shim_torch._impl.table.overridable import overridable as _overridable
 from shim_torch._impl.table.record import function as _function
+from shim_torch._impl.tensor import distinct as _distinct
 from shim_torch._impl.tensor.einsum import einsum as einsum
 
 __all__ = (  # some are asked for by __getattr__ below
@@ -229,8 +229,8 @@ def functions() -> dict[str, Any]:
         "stft",
         "get_device",
     )
-    own = {n: globals()[n] for n in names} | _lowrank.functions() | _distinct_values().functions()
-    own |= {n: _overridable(own[n]) for n in _distinct_values().methods()}
+    own = {n: globals()[n] for n in names} | _distinct.functions()
+    own |= {n: _overridable(own[n]) for n in _distinct.methods()}
     own |= {n: _function(f"aten::{n}", "torch") for n in _operators.later("functions")}
     return own | {n: _loss(n) for n in _operators.later("losses")}
 
@@ -252,17 +252,10 @@ def polygamma_(self: Any, n: int) -> Any:
 def methods() -> dict[str, Any]:
     """What the tensor type takes from here."""
     return {
-        "lu": _lowrank.lu_method,
         "polygamma": polygamma,
         "polygamma_": polygamma_,
-        **{n: _overridable(f) for n, f in (_METHODS | _distinct_values().methods()).items()},
+        **{n: _overridable(f) for n, f in (_METHODS | _distinct.methods()).items()},
     }
-
-
-def _distinct_values() -> Any:
-    from shim_torch._impl.records.reduce import distinct_values
-
-    return distinct_values
 
 
 _missing_name = _module_getattr(__name__)
@@ -278,6 +271,10 @@ def __getattr__(name: str) -> Any:
         from shim_torch._impl.tensor.python_functions import cdist
 
         return cdist
+    if name in ("lu", "pca_lowrank", "svd_lowrank"):
+        from shim_torch import _lowrank
+
+        return getattr(_lowrank, name)
     return functions().get(name) or getattr(_torch, name)
 
 

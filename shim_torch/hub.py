@@ -18,6 +18,7 @@ from urllib.request import Request, urlopen  # libraries import these from here
 from warnings import warn
 
 from shim_torch._impl.hub.download import ENV_GITHUB_TOKEN, READ_DATA_CHUNK, download_url_to_file
+from shim_torch._impl.hub.download import HASH_REGEX as HASH_REGEX  # timm asks here
 from shim_torch._impl.hub.download import digest_in as _digest_in
 from shim_torch._impl.hub.download import legacy_archive as _legacy_archive
 

@@ -201,11 +201,27 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     if not isinstance(op, (str, _ops.OpOverload, CustomOpDef)):
         raise ValueError(f"register_vmap({op}): got unexpected type for op: {type(op)}")
 
+    schema = _known_schema(_custom_ops.qualified_name(op))
+    if schema is not None and any(a.kwarg_only and "Tensor" in str(a.type) for a in schema.arguments):
+        raise NotImplementedError(
+            "register_vmap with kwarg-only Tensor args. In the original definition of the op, please make your tensors not "
+            f"kwarg-only. Got: {schema}"
+        )
+
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         _registrations.VMAP_RULES[_custom_ops.qualified_name(op).removesuffix(".default")] = function
         return function
 
     return register if func is None else register(func)
+
+
+def _known_schema(qualified: str) -> Any:
+    """The schema of an operator by its name; None where no such operator is defined (yet)."""
+    ns, _, name = qualified.partition("::")
+    base, overload = _split(name)
+    if overload not in _core.operator_overloads(f"{ns}::{base}"):
+        return None
+    return getattr(getattr(getattr(_ops.ops, ns), base), overload or "default")._schema
 
 
 @contextlib.contextmanager
@@ -221,20 +237,11 @@ def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
 def register_torch_dispatch(
     op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None
 ) -> Any:
-    """What a class with ``__torch_dispatch__`` does for one operator: ``func(mode_or_class, op, types, args, kwargs)``.
-
-    For a mode the rule is called with the mode, for a tensor class without it.
-    """
+    """What a class with ``__torch_dispatch__`` does for one operator: ``func(mode_or_class, op, types, args, kwargs)``."""
     if func is None:
         return lambda f: register_torch_dispatch(op, torch_dispatch_class, f, lib=lib)
-    name = op if isinstance(op, str) else getattr(op, "_name", None) or op._qualname
-    is_mode = not issubclass(torch_dispatch_class, _core.TensorBase)
-
-    def rule(owner: Any, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = (owner, operator) if is_mode else (operator,)
-        return func(*given, types, args, kwargs or {})
-
-    _core._torch_dispatch_rules().setdefault(name, {})[torch_dispatch_class] = rule
+    name = _custom_ops.qualified_name(op)
+    _library(name.partition("::")[0], lib)._register_torch_dispatch_rule(name, torch_dispatch_class, func)
     return func
 
 

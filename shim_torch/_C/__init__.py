@@ -198,6 +198,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("_ConvBackend", "_select_conv_backend"), "_impl.core_names.convolution"),
     **dict.fromkeys(("PyTorchFileReader", "PyTorchFileWriter"), "_impl.serialization.files"),
     **dict.fromkeys(("FunctionSchema", "Argument"), "_impl.table.schema"),
+    "ScriptObject": "_impl.extensions.cxx_classes",
     **dict.fromkeys("ScriptDict ScriptFunction ScriptList ScriptMethod".split(), "jit"),
     **dict.fromkeys(
         "_TorchFunctionState _get_torch_function_state _set_torch_function_state _is_torch_function_all_disabled".split(),

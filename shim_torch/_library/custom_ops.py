@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from typing import Any
 
+from shim_torch._impl.library.chosen_kernels import checked
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.table.schema import parse_schema as _parse_schema
 
 from .. import _ops
 from .infer_schema import infer_schema
-from .utils import check_aliasing_constraint, has_kwarg_only_tensors
+from .utils import has_kwarg_only_tensors
+
+_log = logging.getLogger("torch._library.custom_ops")
 
 # Libraries register kernels for devices that are not here too; those are never called.
 _KEYS = {kind: kind.upper() for kind in "cpu cuda mps xpu hpu xla mtia ipu".split()}
@@ -86,7 +90,7 @@ class CustomOpDef:
             for device_type in as_types(device_types):
                 key = "CompositeExplicitAutograd" if device_type is None else dispatch_key(device_type)
                 self._backend_fns[device_type] = function
-                self._lib.impl(self._name, _checked(self, device_type), key, allow_override=True)
+                self._lib.impl(self._name, checked(self, device_type), key, allow_override=True)
             return function
 
         return register if fn is None else register(fn)
@@ -133,6 +137,13 @@ class CustomOpDef:
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> _KernelSwitch:
         """Turns the kernel of a device type off or on; as a context manager, for its duration."""
         was = device_type not in self._disabled
+        if device_type not in self._backend_fns:
+            _log.warning(
+                "Attempted to disable kernel for %s but no kernel was registered for this device type.", device_type
+            )
+        elif was == enabled:
+            state = "enabled" if enabled else "disabled"
+            _log.warning("Attempted to %s kernel for %s but it was already %s.", state[:-1], device_type, state)
         (self._disabled.discard if enabled else self._disabled.add)(device_type)
         return _KernelSwitch(self, device_type, was)
 
@@ -156,7 +167,7 @@ class _KernelSwitch:
         return None
 
     def __exit__(self, *_: object) -> None:
-        self.owner.set_kernel_enabled(self.device_type, self.was)
+        (self.owner._disabled.discard if self.was else self.owner._disabled.add)(self.device_type)
 
 
 OPDEFS: dict[str, CustomOpDef] = {}
@@ -172,29 +183,6 @@ def _autocast_key(device_type: Any) -> str:
     if device.type not in ("cpu", "cuda"):
         raise ValueError(f"Unknown device type: {device_type}")
     return "Autocast" + device.type.upper()
-
-
-def _tensors(values: Any) -> list[Any]:
-    found = []
-    for v in values:
-        if isinstance(v, _core.TensorBase):
-            found.append(v)
-        elif isinstance(v, (list, tuple)):
-            found += _tensors(v)
-    return found
-
-
-def _checked(definition: CustomOpDef, device_type: str | None) -> Callable[..., Any]:
-    """The kernel with the check that no result is an input or another result."""
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        chosen = definition._init_fn if device_type in definition._disabled else definition._backend_fns[device_type]
-        result = chosen(*args, **kwargs)
-        given = _tensors((*args, *kwargs.values()))
-        check_aliasing_constraint(definition._name, given, result, lambda: str(chosen.__module__))
-        return result
-
-    return kernel
 
 
 def autocast_kernel(op: Any, device_type: str, dtype: Any) -> Callable[..., Any]:

@@ -119,8 +119,9 @@ class Library:
             )
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
         self._defs: list[tuple[str, str]] = []
-        self._impls: list[tuple[str, str, str, Any]] = []
-        self._finalizer = weakref.finalize(self, _take_back, self._impls, self._defs)
+        self._impls: list[tuple[_registrations.Place, Any]] = []
+        self._rules: list[tuple[str, Any]] = []
+        self._finalizer = weakref.finalize(self, _take_back, self._impls, self._defs, self._rules)
         self._finalizer.atexit = False
         if kind == "DEF":
             _defined_namespaces[ns] = self
@@ -185,13 +186,28 @@ class Library:
             return
         if with_keyset:
             fn = _given_keys(fn, key)
-        old = _core.implement(qualified, overload, key, fn)
-        self._impls.append((qualified, overload, key, old))
+        place = (qualified, overload, key)
+        old = _core.implement(*place, fn)
+        _registrations.kernels.setdefault(place, [old]).append(fn)
+        self._impls.append((place, fn))
 
     def _register_fake(
         self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, *, allow_override: bool = True
     ) -> None:
         self.impl(op_name, fn, "Meta", allow_override=allow_override)
+
+    def _register_torch_dispatch_rule(self, op_name: str, torch_dispatch_class: Any, fn: Callable[..., Any]) -> None:
+        """What a class with ``__torch_dispatch__`` does for one operator, as long as the library lives.
+
+        ``fn(owner, op, types, args, kwargs)``: ``owner`` is the mode, or the class of the tensor.
+        """
+        qualified = op_name if "::" in op_name else f"{self.ns}::{op_name}"
+
+        def rule(owner: Any, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return fn(owner, operator, types, args, kwargs or {})
+
+        _core._torch_dispatch_rules().setdefault(qualified, {})[torch_dispatch_class] = rule
+        self._rules.append((qualified, torch_dispatch_class))
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Kernels for all operators at once."""
@@ -249,15 +265,20 @@ def _given_keys(function: Callable[..., Any], key: str) -> Callable[..., Any]:
     return kernel
 
 
-def _take_back(impls: list[tuple[str, str, str, Any]], defs: list[tuple[str, str]]) -> None:
-    for qualified, overload, key, old in reversed(impls):
-        _core.implement(qualified, overload, key, old)
+def _take_back(
+    impls: list[tuple[_registrations.Place, Any]], defs: list[tuple[str, str]], rules: list[tuple[str, Any]]
+) -> None:
+    for qualified, owner in rules:
+        _core._torch_dispatch_rules()[qualified].pop(owner, None)
+    for place, fn in reversed(impls):
+        _registrations.withdraw(place, fn)
     for qualified, overload in defs:
         _registrations.defined.discard((qualified, overload))
         _core.undefine_schema(qualified, overload)
         _ops.forget(qualified)
     impls.clear()
     defs.clear()
+    rules.clear()
 
 
 _living: list[Library] = []  # libraries of the module-level functions live as long as the process

@@ -1,6 +1,6 @@
-"""``torch.autograd.profiler``: names for parts of a program, and a small profile of them.
+"""``torch.autograd.profiler``: names for parts of a program, and profiles: operators, nodes of backward passes, named ranges.
 
-What is recorded are the ranges of ``record_function`` (wall time), not single operators.
+Times are wall times of the host; kernels of a GPU are not traced.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.profiler.recorded import operator_events, write_trace
 from shim_torch.autograd.profiler_util import EventList, FunctionEvent
 
 __all__ = ["EventList", "FunctionEvent", "KinetoStepTracker", "emit_itt", "emit_nvtx", "profile", "record_function"]
@@ -56,38 +57,62 @@ class record_function:
         return wrapped
 
 
-_OF_OPERATORS = ("use_cuda", "record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
-_SETTINGS = {*_OF_OPERATORS, "use_device", "use_kineto", "use_cpu", "experimental_config", "acc_events",
+_RECORDED = ("record_shapes", "with_flops")
+_SETTINGS = {*_RECORDED, "use_cuda", "profile_memory", "with_stack", "with_modules", "use_device", "use_kineto", "use_cpu", "experimental_config", "acc_events",
              "custom_trace_id_callback", "execution_trace_observer", "post_processing_timeout_s"}  # fmt: skip
 
 
 def refuse_settings(where: str, settings: dict[str, Any]) -> None:
-    """NotImplementedError for what would be told of operators and kernels, which are not traced; TypeError for other names."""
+    """NotImplementedError for what is not recorded: kernels, memory, stacks; TypeError for other names."""
     for name, value in settings.items():
         if name not in _SETTINGS:
             raise TypeError(f"{where}.__init__() got an unexpected keyword argument '{name}'")
-        if value and name not in ("use_kineto", "use_cpu", "acc_events", "post_processing_timeout_s"):
+        if value and name not in (*_RECORDED, "use_kineto", "use_cpu", "acc_events", "post_processing_timeout_s"):
             raise NotImplementedError(
-                f"{where}({name}={value!r}) is not supported by shim-torch: only ranges of record_function are recorded, no "
-                "operators and kernels. Leave it out; Nsight Systems traces them"
+                f"{where}({name}={value!r}) is not supported by shim-torch: operators, backward nodes and ranges of "
+                "record_function are recorded, no kernels, memory and stacks. Leave it out; Nsight Systems traces kernels"
             )
 
 
-class profile:
-    """Records the ranges of ``record_function`` within a ``with`` block."""
+def _share_out() -> None:
+    """Gives what the core recorded since the last time to the profiles that are on."""
+    rows = _core._take_profile()
+    for found in _active:
+        found._rows += rows
 
-    def __init__(self, enabled: bool = True, **settings: Any) -> None:
+
+def _switch() -> None:
+    _core._set_profiling(bool(_active), any(p.record_shapes or p.with_flops for p in _active))
+
+
+class profile:
+    """Records operators, the nodes of backward passes and the ranges of ``record_function`` within a ``with`` block.
+
+    record_shapes   events have the sizes of their tensors (``input_shapes``)
+    with_flops      products and convolutions have an estimate of their operations (``flops``)
+    """
+
+    def __init__(
+        self, enabled: bool = True, *, record_shapes: bool = False, with_flops: bool = False, **settings: Any
+    ) -> None:
         refuse_settings("torch.autograd.profiler.profile", settings)
         self.enabled, self.use_cuda = enabled, False
+        self.record_shapes, self.with_flops = record_shapes, with_flops
         self.function_events: EventList | None = None
         self._ranges: list[FunctionEvent] = []
+        self._rows: list[Any] = []
 
     def _add(self, name: str, start: int, end: int) -> None:
-        self._ranges.append(FunctionEvent(len(self._ranges), name, threading.get_ident(), start / 1e3, end / 1e3))
+        more: dict[str, Any] = {"is_user_annotation": True, "input_shapes": [] if self.record_shapes else None}
+        self._ranges.append(
+            FunctionEvent(len(self._ranges), name, threading.get_ident(), start / 1e3, end / 1e3, **more)
+        )
 
     def __enter__(self) -> profile:
         if self.enabled:
+            _share_out()
             _active.append(self)
+            _switch()
         return self
 
     def __exit__(
@@ -97,17 +122,26 @@ class profile:
             return
         if _core.cuda_device_count():
             _core.cuda_synchronize(_core.cuda_current_device())
+        _share_out()
         _active.remove(self)
-        self.function_events = EventList(sorted(self._ranges, key=lambda e: e.time_range.start))
+        _switch()
+        found = self._ranges + operator_events(self._rows, self.record_shapes, self.with_flops)
+        self._rows = []
+        found.sort(key=lambda e: (e.time_range.start, -e.time_range.end))
+        for number, event in enumerate(found):
+            event.id = number
+        self.function_events = EventList(found)
 
     def _events(self) -> EventList:
         if self.function_events is None:
             raise AssertionError("Profiler didn't finish running")
         return self.function_events
 
-    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
-        """The ranges by name, with counts and sums."""
-        return self._events().key_averages()
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """The events by name (and sizes), with counts and sums: :meth:`EventList.key_averages`."""
+        return self._events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def table(self, *args: Any, **kwargs: Any) -> str:
         """The events as a table."""
@@ -118,8 +152,8 @@ class profile:
         return self._events().total_average()
 
     def export_chrome_trace(self, path: str) -> None:
-        """Writes the ranges as a trace for chrome://tracing."""
-        self._events().export_chrome_trace(path)
+        """Writes the events as a trace for chrome://tracing and Perfetto."""
+        write_trace(path, self._events(), {})
 
     @property
     def self_cpu_time_total(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
@@ -72,12 +73,15 @@ class FunctionEventAvg:
 
     def __init__(self, key: str | None = None) -> None:
         self.key, self.count, self.cpu_time_total, self.self_cpu_time_total = key, 0, 0.0, 0.0
+        self.input_shapes: Any = ""
+        self.flops, self.cpu_parent = 0, None
         self.device_time_total = self.self_device_time_total = self.cuda_time_total = 0.0
 
     def add(self, event: Any) -> FunctionEventAvg:
         """Counts a range, or all that another average has; the first one gives the key."""
         if self.key is None:
             self.key = event.key
+        self.flops += event.flops or 0
         self.count += event.count
         self.cpu_time_total += event.cpu_time_total
         self.self_cpu_time_total += event.self_cpu_time_total
@@ -100,10 +104,11 @@ class EventList(list[Any]):
 
     def __init__(self, events: Any = ()) -> None:
         super().__init__(events)
-        open_events: list[Any] = []
+        open_of_thread: dict[int, list[Any]] = {}
         for e in self:
             if not isinstance(e, FunctionEvent):
                 continue
+            open_events = open_of_thread.setdefault(e.thread, [])
             while open_events and open_events[-1].time_range.end < e.time_range.end:
                 open_events.pop()
             if open_events and e.cpu_parent is None:
@@ -131,11 +136,25 @@ class EventList(list[Any]):
         """The sum of all events' own microseconds."""
         return sum(e.self_cpu_time_total for e in self)
 
-    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
-        """One FunctionEventAvg a name."""
-        found: dict[str, FunctionEventAvg] = {}
+    def key_averages(
+        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """One FunctionEventAvg a name; with ``group_by_input_shapes`` one a name and the sizes of its tensors.
+
+        Errors: NotImplementedError for groups by stacks and overloads, which are not recorded.
+        """
+        if group_by_stack_n or group_by_overload_name:
+            raise NotImplementedError(
+                "key_averages(group_by_stack_n=, group_by_overload_name=) is not supported by shim-torch: stacks and overloads "
+                "are not recorded"
+            )
+        found: dict[Any, FunctionEventAvg] = {}
         for e in self:
-            found.setdefault(e.key, FunctionEventAvg(e.key)).add(e)
+            key = (e.key, str(e.input_shapes)) if group_by_input_shapes else e.key
+            average = found.setdefault(key, FunctionEventAvg(e.key))
+            average.add(e)
+            if group_by_input_shapes:
+                average.input_shapes = e.input_shapes
         return EventList(found.values())
 
     def total_average(self) -> FunctionEventAvg:
@@ -145,29 +164,37 @@ class EventList(list[Any]):
             total.add(e)
         return total
 
-    def table(self, sort_by: str | None = None, row_limit: int = 100, **_: Any) -> str:
-        """A text table: name, times, calls."""
-        rows = list(self)
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+    ) -> str:
+        """A text table: name, times, calls; sizes and operations where they were recorded.
+
+        ``max_src_column_width`` is of stacks, which are not recorded.
+        """
+        rows = [e for e in self if not (top_level_events_only and e.cpu_parent is not None)]
         if sort_by is not None:
             name = sort_by.replace("cuda_time", "device_time")
             rows.sort(key=lambda e: getattr(e, name, 0.0), reverse=True)
-        head = ("Name", "Self CPU", "CPU total", "CPU time avg", "# of Calls")
+        whole = self.self_cpu_time_total
+        columns = _COLUMNS + [c for c in _FURTHER_COLUMNS if any(c[2](e) for e in rows)]
+        widths_of = {"Name": max_name_column_width, "Input Shapes": max_shapes_column_width}
         lines = [
-            (
-                e.key,
-                _text(e.self_cpu_time_total),
-                _text(e.cpu_time_total),
-                _text(e.cpu_time_total / e.count),
-                str(e.count),
-            )
+            [_cut(text(e, whole), widths_of.get(title)) for title, text, _ in columns]
             for e in rows[: None if row_limit < 0 else row_limit]
         ]
-        widths = [max(len(r[i]) for r in [head, *lines]) for i in range(len(head))]
+        heads = [title for title, _, _ in columns]
+        widths = [max(len(r[i]) for r in [heads, *lines]) for i in range(len(heads))]
         rule = "  ".join("-" * w for w in widths)
-        text = ["  ".join(c.rjust(w) for c, w in zip(r, widths, strict=True)) for r in [head, *lines]]
-        return "\n".join(
-            [rule, text[0], rule, *text[1:], rule, f"Self CPU time total: {_text(self.self_cpu_time_total)}\n"]
-        )
+        text = ["  ".join(c.rjust(w) for c, w in zip(r, widths, strict=True)) for r in [heads, *lines]]
+        above = [] if header is None else ["=" * len(rule), header]
+        return "\n".join([*above, rule, text[0], rule, *text[1:], rule, f"Self CPU time total: {_text(whole)}\n"])
 
     def export_chrome_trace(self, path: str) -> None:
         """Writes the events as a trace for chrome://tracing."""
@@ -188,6 +215,30 @@ class EventList(list[Any]):
 
     def __str__(self) -> str:
         return self.table()
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.2f}%" if whole else "0.00%"
+
+
+def _cut(text: str, width: int | None) -> str:
+    return text if width is None or len(text) <= width else text[: max(width - 3, 0)] + "..."
+
+
+# Titles, what stands in the column, and whether an event has it.
+_COLUMNS: list[tuple[str, Callable[[Any, float], str], Callable[[Any], Any]]] = [
+    ("Name", lambda e, whole: str(e.key), bool),
+    ("Self CPU %", lambda e, whole: _share(e.self_cpu_time_total, whole), bool),
+    ("Self CPU", lambda e, whole: _text(e.self_cpu_time_total), bool),
+    ("CPU total %", lambda e, whole: _share(e.cpu_time_total, whole), bool),
+    ("CPU total", lambda e, whole: _text(e.cpu_time_total), bool),
+    ("CPU time avg", lambda e, whole: _text(e.cpu_time_total / e.count), bool),
+    ("# of Calls", lambda e, whole: str(e.count), bool),
+]
+_FURTHER_COLUMNS: list[tuple[str, Callable[[Any, float], str], Callable[[Any], Any]]] = [
+    ("Input Shapes", lambda e, whole: str(e.input_shapes), lambda e: e.input_shapes),
+    ("Total FLOPs", lambda e, whole: f"{e.flops:.3f}" if e.flops else "--", lambda e: e.flops),
+]
 
 
 def _format_time(time_us: float) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 from shim_torch import cat
 from shim_torch._impl.distributed import functional
-from shim_torch._impl.distributed.checks import one_process_only
 from shim_torch._impl.native import _core
 
 
@@ -52,21 +51,35 @@ def broadcast(self: Any, src: int, group: Any, tag: str = "") -> Any:
     return functional.broadcast(self, src, functional.group_of(group))
 
 
-def _with_gradient(function: Any, name: str) -> Any:
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.requires_grad:
-            one_process_only(f"torch.distributed._functional_collectives.{name}: gradients")
-        return function(self, *args, **kwargs)
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = function.__doc__
-    return call
+def permute_tensor(self: Any, src_dst: list[int], group: Any, tag: str = "") -> Any:
+    """The tensor of the process that sends to this one: process m's goes to process ``src_dst[m]``."""
+    group = functional.group_of(group)
+    rows, mine = self.shape[0], group.rank()
+    to = [rows * (rank == src_dst[mine]) for rank in range(group.size())]
+    return functional.all_to_all(self, [rows * (target == mine) for target in src_dst], to, group)
 
 
-all_gather_single, reduce_scatter_single = all_gather_tensor, reduce_scatter_tensor
-all_gather_tensor_autograd = _with_gradient(all_gather_tensor, "all_gather_tensor_autograd")
-reduce_scatter_tensor_autograd = _with_gradient(reduce_scatter_tensor, "reduce_scatter_tensor_autograd")
-all_to_all_single_autograd = _with_gradient(all_to_all_single, "all_to_all_single_autograd")
+def all_reduce_coalesced(self: Any, reduceOp: str, group: Any, tag: str = "") -> list[Any]:
+    """``all_reduce`` of each."""
+    return [all_reduce(tensor, reduceOp, group) for tensor in self]
+
+
+def all_gather_into_tensor_coalesced(self: Any, group: Any, tag: str = "") -> list[Any]:
+    """``all_gather_tensor`` of each, along the first dim."""
+    return [all_gather_tensor(tensor, 0, group) for tensor in self]
+
+
+def reduce_scatter_tensor_coalesced(inputs: Any, reduceOp: str, scatter_dim: Any, group: Any, tag: str = "") -> Any:
+    """``reduce_scatter_tensor`` of each, along its dim."""
+    return [reduce_scatter_tensor(x, reduceOp, dim, group) for x, dim in zip(inputs, scatter_dim, strict=True)]
+
+
+# Gradients come with the others too; PyTorch's names for them are older than that.
+all_gather_tensor_autograd = all_gather_single_autograd = all_gather_single = all_gather_tensor
+reduce_scatter_tensor_autograd = reduce_scatter_single_autograd = reduce_scatter_single = reduce_scatter_tensor
+all_gather_single_coalesced = all_gather_into_tensor_coalesced
+reduce_scatter_single_coalesced = reduce_scatter_tensor_coalesced
+all_to_all_single_autograd = all_to_all_single
 
 
 def wait_tensor(tensor: Any) -> Any:

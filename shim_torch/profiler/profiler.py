@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import time
@@ -14,6 +15,7 @@ from typing import Any
 from warnings import warn
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.profiler.recorded import write_trace
 from shim_torch.autograd import profiler as _ranges
 
 __all__ = [
@@ -27,7 +29,7 @@ __all__ = [
 
 
 class ProfilerActivity(Enum):
-    """What PyTorch can record; here the CPU ranges."""
+    """What PyTorch can record; here what the CPU does."""
 
     CPU = 0
     XPU = 1
@@ -115,7 +117,11 @@ def _recordable(activities: Iterable[ProfilerActivity]) -> set[ProfilerActivity]
 
 
 class profile:
-    """Records the ranges of ``record_function``: all of a ``with`` block, or the steps that a schedule picks."""
+    """Records operators, backward nodes and ranges of ``record_function``: all of a ``with`` block, or a schedule's steps.
+
+    record_shapes   events have the sizes of their tensors
+    with_flops      products and convolutions have an estimate of their operations
+    """
 
     def __init__(
         self,
@@ -123,6 +129,8 @@ class profile:
         activities: Iterable[ProfilerActivity] | None = None,
         schedule: Callable[[int], ProfilerAction] | None = None,
         on_trace_ready: Callable[[Any], Any] | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
         **settings: Any,
     ) -> None:
         _ranges.refuse_settings("torch.profiler.profile", settings)
@@ -131,7 +139,9 @@ class profile:
         self.schedule = schedule or _default_schedule_fn
         self.on_trace_ready, self.step_num = on_trace_ready, 0
         self.current_action = self.schedule(0)
+        self.record_shapes, self.with_flops = record_shapes, with_flops
         self.profiler: _ranges.profile | None = None
+        self._metadata: dict[str, Any] = {}
 
     def start(self) -> None:
         """Begins with step 0."""
@@ -143,7 +153,8 @@ class profile:
 
     def _enter(self) -> None:
         if self._records() and self.profiler is None:
-            self.profiler = _ranges.profile().__enter__()
+            recorded = _ranges.profile(record_shapes=self.record_shapes, with_flops=self.with_flops)
+            self.profiler = recorded.__enter__()
 
     def _finish(self) -> None:
         if self.profiler is not None and self.profiler.function_events is None:
@@ -180,22 +191,27 @@ class profile:
             raise AssertionError("Profiler must be initialized before getting key averages")
         return self.profiler
 
-    def key_averages(self, *args: Any, **kwargs: Any) -> Any:
-        """The ranges by name, with counts and sums."""
-        return self._found().key_averages()
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> Any:
+        """The events by name (and sizes), with counts and sums: ``EventList.key_averages``."""
+        return self._found().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def events(self) -> Any:
-        """The ranges."""
+        """Operators, nodes and ranges in the order they began."""
         return self._found()._events()
 
     def export_chrome_trace(self, path: str) -> None:
-        """Writes the ranges as a trace for chrome://tracing."""
-        self._found().export_chrome_trace(path)
+        """Writes the events as a trace for chrome://tracing and Perfetto."""
+        write_trace(path, self._found()._events(), self._metadata)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Accepted; traces have no place for it."""
+        """A text that stands at the top of the trace."""
+        self._metadata[key] = value
 
-    add_metadata_json = add_metadata
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """What JSON text says, at the top of the trace."""
+        self._metadata[key] = json.loads(value)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Raises NotImplementedError: stacks are not recorded."""

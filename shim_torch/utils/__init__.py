@@ -57,6 +57,10 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"shim_torch.utils.{name}":
                 raise
+    if name == "cmake_prefix_path":
+        from shim_torch._impl.extensions import cmake_package
+
+        return cmake_package.prefix()
     from shim_torch._impl.surface.missing import missing
 
     return missing("torch.utils", name)

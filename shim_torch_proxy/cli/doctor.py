@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes.util
+import glob
 import importlib.metadata
 import importlib.util
 import json
@@ -93,8 +94,13 @@ def _site() -> Path:
 
 
 def _left_behind(kernels: dict[str, Any] | None) -> list[str]:
-    cache = kernels["cache"]["path"] if kernels else ""
-    return [*provide.left_behind(_site()), *([f"{cache} (kernels; rm -r)"] if os.path.isdir(cache) else [])]
+    found = provide.left_behind(_site())
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    headers = os.path.join(base, "torch_extensions", "include-*")
+    cache = os.path.dirname(kernels["cache"]["path"]) if kernels else ""
+    found += [f"{cache} (kernels and measured plans; rm -r)"] if os.path.isdir(cache) else []
+    found += [f"{headers} (headers for extensions; rm -r)"] if glob.glob(headers) else []
+    return found
 
 
 def _about_hidden(name: str, file: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -42,3 +44,22 @@ def probe() -> Callable[..., str]:
 def python() -> Callable[..., subprocess.CompletedProcess[str]]:
     """``python(arguments, *fixture folders)``: a finished interpreter."""
     return run_python
+
+
+SOURCE = Path(__file__).parent / "native_user.c"
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Callable[..., str]:
+    """``build(name, *options)``: an extension module of native_user.c, and the start of a program that can import it."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+
+    def call(name: str = "native_user", *options: str) -> str:
+        target = tmp_path / (name + sysconfig.get_config_var("EXT_SUFFIX"))
+        flags = ["-shared", "-fPIC", "-w", f"-DNAME={name}", f"-I{sysconfig.get_path('include')}", *options]
+        subprocess.run([compiler, *flags, str(SOURCE), "-o", str(target)], check=True)
+        return f"import sys, faulthandler; sys.path.insert(0, {str(tmp_path)!r}); faulthandler.dump_traceback_later(60, exit=True)\n"
+
+    return call

@@ -143,6 +143,19 @@ def test_the_state_of_provide(tmp_path):
     assert provide.state(tmp_path) == "torch 2.13.0 is installed, and no work of `provide`"
 
 
+def test_uninstalling_leaves_what_was_compiled(ours, tmp_path, monkeypatch):
+    """Kernels and plans of SHIM_CACHE_DIR, and the headers that extensions were compiled with."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("SHIM_CACHE_DIR", str(tmp_path / "shim_torch"))
+    assert not any(str(tmp_path) in line for line in doctor.report()["left_behind"])
+    (tmp_path / "shim_torch").mkdir()
+    (tmp_path / "torch_extensions" / "include-0.1.0-1a").mkdir(parents=True)
+    assert doctor.report()["left_behind"][-2:] == [
+        f"{tmp_path}/shim_torch (kernels and measured plans; rm -r)",
+        f"{tmp_path}/torch_extensions/include-* (headers for extensions; rm -r)",
+    ]
+
+
 def test_what_uninstalling_leaves_and_who_asks_for_another_torch(tmp_path, monkeypatch, plain_search):
     site = tmp_path / "site"
     site.mkdir()

@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 import subprocess
 import sys
 import sysconfig
-from pathlib import Path
 
 import pytest
-
-SOURCE = Path(__file__).parent / "native_user.c"
-
-
-@pytest.fixture
-def build(tmp_path):
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
-
-    def call(name="native_user", *options):
-        target = tmp_path / (name + sysconfig.get_config_var("EXT_SUFFIX"))
-        flags = ["-shared", "-fPIC", "-w", f"-DNAME={name}", f"-I{sysconfig.get_path('include')}", *options]
-        subprocess.run([compiler, *flags, str(SOURCE), "-o", str(target)], check=True)
-        return f"import sys, faulthandler; sys.path.insert(0, {str(tmp_path)!r}); faulthandler.dump_traceback_later(60, exit=True)\n"
-
-    return call
 
 
 @pytest.mark.parametrize("options", [["-DSINGLE=0"], ["-DSINGLE=1", "-Wl,-z,relro,-z,now"], ["-DSINGLE=1", "-fno-plt"]])
@@ -179,35 +160,6 @@ def test_a_list_of_names_that_python_passes_leaves_nothing(probe):
         space = {"__builtins__": scoped_lib.__builtins__}
         exec("import sys as s\\nfound = __import__('torch.nn', globals(), globals(), [], 0)", space)
         assert space["found"].OURS and "torch" not in sys.modules and "torch.nn" not in sys.modules
-        """
-    )
-
-
-def test_a_fork_while_another_thread_enables(probe):
-    probe(
-        """
-        import os, signal, threading, time
-        from compat import enable_torch_proxy, torch_proxy_status
-        from shim_torch_proxy import hook
-        plain, inside = hook.adapters.closure, threading.Event()
-        def slow(names):
-            inside.set()
-            time.sleep(0.5)
-            return plain(names)
-        hook.adapters.closure = slow
-        thread = threading.Thread(target=enable_torch_proxy, args=({"scoped_lib"},))
-        thread.start()
-        assert inside.wait(30)
-        child = os.fork()
-        if child == 0:
-            signal.alarm(20)
-            hook.adapters.closure = plain
-            enable_torch_proxy({"late_lib"})
-            import late_lib, scoped_lib
-            os._exit(0 if late_lib.torch.OURS and scoped_lib.statement().OURS else 1)
-        assert os.waitpid(child, 0)[1] == 0
-        thread.join()
-        enable_torch_proxy({"late_lib"})
         """
     )
 

@@ -10,6 +10,7 @@ void check(int64_t which) {
   if (which == 5) throw std::invalid_argument("invalid");
   if (which == 6) throw std::runtime_error("plain");
   if (which == 7) AT_ERROR("at error ", 7);
+  if (which == 8) throw c10::AcceleratorError({__func__, __FILE__, uint32_t(__LINE__)}, 700, "of the device");
 }
 float* pointer(const at::Tensor& x) { return x.data_ptr<float>(); }
 double first(const at::Tensor& x) { return x.accessor<float, 2>()[0][0]; }

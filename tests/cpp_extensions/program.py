@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import features
 import torch
 from torch.utils import cpp_extension
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -23,6 +25,7 @@ def show(what: str, f: Any) -> None:
         if "-v" in sys.argv:
             traceback.print_exc()
         line = (str(error).splitlines() or [""])[0].partition(" (error ")[0]  # ours goes on with where it was
+        line = re.sub(r"^\[F[^]]*\] ", "", line)  # PyTorch's says when and where
         print(what, type(error).__name__, line[:90])
         return
     values = value if isinstance(value, (list, tuple)) else [value]
@@ -47,9 +50,18 @@ def bindings(m: Any) -> None:
     show("same", lambda: m.maybe(x, None) is x)
 
 
+def error_code(call: Any) -> Any:
+    """What a device's error says of itself."""
+    try:
+        return call()
+    except torch.AcceleratorError as error:
+        return error.error_code
+
+
 def errors(m: Any) -> None:
-    for i in range(8):
+    for i in range(9):
         show(f"check{i}", lambda i=i: m.check(i))
+    show("code", lambda: error_code(lambda: m.check(8)))
     x = torch.ones(2, 3)
     show("pointer", lambda: m.pointer(x))
     show("wrong pointer", lambda: m.pointer(x.int()))
@@ -165,18 +177,19 @@ def build(folder: Path, run: Any) -> Any:
         sources,
         extra_cflags=["-O0"],
         build_directory=str(target),
-        is_python_module=run is not library,
+        is_python_module=run not in (library, features.classes),
     )
 
 
 def main(folder: Path) -> None:
     """Each extension in turn; they are compiled two at a time."""
-    features = (bindings, errors, elements, operators, library)
+    first = (bindings, errors, elements, operators, library)
+    more = (features.gradients, features.classes, features.interface)
     with ThreadPoolExecutor(2) as pool:
-        modules = list(pool.map(lambda run: build(folder, run), features))
-    for run, module in zip(features, modules, strict=True):
+        modules = list(pool.map(lambda run: build(folder, run), (*first, *more)))
+    for run, module in zip((*first, *more), modules, strict=True):
         print(f"== {run.__name__}")
-        run(module)
+        run(module, *([show] if run in more else []))
     code = "at::Tensor plus(at::Tensor a, at::Tensor b) { return a + b; }"
     target = folder / "inline"
     target.mkdir(exist_ok=True)

@@ -31,6 +31,7 @@ def same(ours, theirs, bound):
 
 # What ours takes of complex tensors, and gloo has no dtype for (or an error whose text is broken).
 MORE = {"gathered", "spread", "exchanged", "reduce", "reduce_scatter"}
+ENDS = {"ours": {"python": sys.executable, "torch": "shim_torch"}, "theirs": {"python": PYTHON, "torch": "torch"}}
 BOUNDS = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-6, "complex64": 1e-6}
 
 
@@ -54,11 +55,23 @@ def test_beside_gloo(program, number, tmp_path):
     assert not different
 
 
+@pytest.mark.parametrize("number", [2, 3])
+def test_gradients_beside_gloo(number, tmp_path):
+    found = []
+    for name, end in ENDS.items():
+        (tmp_path / name).mkdir()
+        found.append(processes.together(number, "gradient_programs", "differentiated", tmp_path / name, **end))
+    for ours, theirs in zip(*found, strict=True):
+        different = [(key, ours[key], theirs[key]) for key in ours if not same(ours[key], theirs[key], 1e-6)]
+        assert not different
+
+
 @pytest.mark.parametrize(
     ("program", "number", "args"),
     [
         ("meshes", 4, ()),
         ("functions", 2, ()),
+        ("strided", 4, ()),
         ("placements", 3, ((5, 2), (3,))),
         ("placements", 4, ((5, 3), (2, 2))),
         ("trained", 2, (True,)),
@@ -76,9 +89,6 @@ def test_spread_tensors_beside_gloo(program, number, args, tmp_path):
             continue
         different = [(a, b) for a, b in zip(ours, theirs, strict=True) if not same(a, b, 1e-6)]
         assert not different
-
-
-ENDS = {"ours": {"python": sys.executable, "torch": "shim_torch"}, "theirs": {"python": PYTHON, "torch": "torch"}}
 
 
 @pytest.mark.parametrize(("writer", "reader"), [("ours", "theirs"), ("theirs", "ours")])
@@ -104,6 +114,29 @@ def test_fully_shard_beside_pytorch(options, tmp_path):
     for ours, theirs in zip(*found, strict=True):
         assert same(ours[1][:2], theirs[1][:2], bound), (ours[1][:2], theirs[1][:2])  # losses, norms of gradients
         assert same(ours[2:], theirs[2:], 0.0)  # the parts
+
+
+@pytest.mark.parametrize(("program", "number"), [("uneven", 2), ("uneven", 3), ("hook_refusals", 2)])
+def test_joining_and_hooks_beside_pytorch(program, number, tmp_path):
+    found = []
+    for name, end in ENDS.items():
+        (tmp_path / name).mkdir()
+        found.append(processes.together(number, "hook_programs", program, tmp_path / name, **end))
+    for ours, theirs in zip(*found, strict=True):
+        different = [(a, b) for a, b in zip(ours, theirs, strict=True) if not same(a, b, 1e-5)]
+        assert not different
+
+
+@pytest.mark.parametrize("program", ["both", "controls"])
+def test_fully_shard_on_grids_beside_pytorch(program, tmp_path):
+    found = []
+    for name, end in ENDS.items():
+        (tmp_path / name).mkdir()
+        ranks = processes.together(4, "grid_programs", program, tmp_path / name, **end)
+        found.append([list(r.items()) if isinstance(r, dict) else r for r in ranks])
+    for ours, theirs in zip(*found, strict=True):
+        different = [(a, b) for a, b in zip(ours, theirs, strict=True) if not same(a, b, 1e-5)]
+        assert not different
 
 
 def test_distributed_data_parallel_beside_pytorch(tmp_path):

@@ -91,6 +91,13 @@ def test_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         hub.get_dir()
 
 
+def test_names_that_timm_imports() -> None:
+    from shim_torch.hub import HASH_REGEX, download_url_to_file, urlparse
+
+    assert HASH_REGEX.search("resnet18-5c106cde.pth").group(1) == "5c106cde"
+    assert callable(download_url_to_file) and urlparse("http://a/b").path == "/b"
+
+
 def test_local(repository: Path) -> None:
     before = list(sys.path)
     model = hub.load(repository, "scale", 3.0, source="local", bias=1.0)

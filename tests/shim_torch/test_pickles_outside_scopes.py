@@ -50,3 +50,30 @@ def test_by_itself_a_class_or_function_says_that_it_is_not_found():
     for value in (torch.nn.Linear, torch.nn.functional.relu, torch.relu):
         with pytest.raises(pickle.PicklingError, match="Can't pickle"):
             pickle.dumps(value)
+
+
+def test_by_itself_it_is_pickled_and_loaded_where_torch_is_ours():
+    """As docs/scope.md says: in a block of the whole process, and in code in scope."""
+    code = """
+import functools, pickle, sys
+import shim_torch
+from compat import enable_torch_proxy, torch_proxy
+values = shim_torch.nn.Linear, shim_torch.nn.functional.cross_entropy, shim_torch.relu
+with torch_proxy():
+    written = [pickle.dumps(value) for value in values]
+    assert all(pickle.loads(text) is value for text, value in zip(written, values))
+assert "torch" not in sys.modules
+for text in written:
+    try:
+        pickle.loads(text)
+    except ModuleNotFoundError as error:
+        assert "torch" in str(error)
+    else:
+        raise AssertionError("torch is somebody's name")
+enable_torch_proxy({"__main__"})
+assert all(pickle.loads(pickle.dumps(value)) is value for value in values)
+assert [pickle.loads(text) for text in written] == list(values)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -19,7 +19,66 @@ def test_profiler(tmp_path):
     assert by_name["outer"].self_cpu_time_total < by_name["outer"].cpu_time_total
     assert "outer" in found.key_averages().table(sort_by="cpu_time_total")
     found.export_chrome_trace(str(tmp_path / "trace.json"))
-    assert len(json.loads((tmp_path / "trace.json").read_text())) == 6
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert [e["name"] for e in events if e["cat"] == "user_annotation"] == ["outer", "inner"] * 3
+
+
+def test_operators_and_backward_nodes(tmp_path):
+    def run():
+        y = torch.nn.functional.linear(x, w, b)
+        (y * 2).relu().sum().backward()
+        torch.nn.functional.conv2d(torch.ones(1, 2, 5, 5), torch.ones(3, 2, 3, 3))
+        return y
+
+    x, w, b = (torch.ones(*sizes, requires_grad=True) for sizes in ((4, 3), (5, 3), (5,)))
+    with torch.profiler.profile(record_shapes=True, with_flops=True) as found, torch.profiler.record_function("mine"):
+        run()
+    found.add_metadata("who", "a test")
+    found.add_metadata_json("which", "[1, 2]")
+    events = {e.name: e for e in found.events()}
+    linear, backward = events["aten::linear"], events["AddmmBackward0"]
+    assert linear.input_shapes == [[4, 3], [5, 3], [5]] and linear.flops == 2 * 4 * 3 * 5
+    assert linear.cpu_parent is events["mine"] and linear.sequence_nr == backward.sequence_nr >= 0
+    assert backward.cpu_parent is events["autograd::engine::evaluate_function: AddmmBackward0"] and (
+        backward.scope,
+        linear.fwd_thread,
+    ) == (1, 0)
+    assert events["aten::conv2d"].flops == 2 * 27 * 18 and events["aten::mul"].flops == 20
+    assert all(e.cpu_time_total > 0 for e in events.values())
+    table = found.key_averages(group_by_input_shape=True).table(sort_by="cpu_time_total", header="of a test")
+    assert "Total FLOPs" in table and "[[4, 3], [5, 3], [5]]" in table and table.splitlines()[1] == "of a test"
+    assert len(found.key_averages().table(row_limit=1, top_level_events_only=True).splitlines()) == 6
+    found.export_chrome_trace(str(tmp_path / "trace.json"))
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    assert (trace["who"], trace["which"]) == ("a test", [1, 2])
+    assert [e["args"]["Input Dims"] for e in trace["traceEvents"] if e["name"] == "aten::linear"] == [
+        linear.input_shapes
+    ]
+
+
+def test_profiles_within_profiles():
+    x = torch.ones(3)
+    with torch.autograd.profiler.profile() as outer:
+        x.exp()
+        with torch.autograd.profiler.profile() as inner:
+            x.sin()
+    x.cos()
+    assert [e.name for e in outer.function_events] == ["aten::exp", "aten::sin"]
+    assert [e.name for e in inner.function_events] == ["aten::sin"]
+    assert [(e.key, e.count) for e in inner.key_averages(group_by_input_shape=True)] == [("aten::sin", 1)]
+    assert inner.function_events[0].input_shapes is None and inner.function_events[0].flops is None
+
+
+def test_threads_have_events_of_their_own():
+    import threading
+
+    with torch.profiler.profile() as found:
+        thread = threading.Thread(target=lambda: torch.ones(2).exp())
+        with torch.profiler.record_function("around"):
+            thread.start()
+            thread.join()
+    exp = next(e for e in found.events() if e.name == "aten::exp")
+    assert exp.thread != next(e for e in found.events() if e.name == "around").thread and exp.cpu_parent is None
 
 
 def test_profiler_schedule():
@@ -33,6 +92,11 @@ def test_profiler_schedule():
                 pass
             p.step()
     assert ready == [2]
+    with torch.profiler.profile() as p:
+        pass
+    for setting in ({"group_by_stack_n": 1}, {"group_by_overload_name": True}):
+        with pytest.raises(NotImplementedError, match="stacks and overloads are not recorded"):
+            p.key_averages(**setting)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +137,8 @@ def test_the_schedule_of_a_profiler_without_one():
         assert found.schedule is _default_schedule_fn and _default_schedule_fn(7) is ProfilerAction.RECORD
 
 
-@pytest.mark.parametrize("name", ["profile_memory", "with_flops", "record_shapes", "with_stack", "with_modules"])
-def test_what_only_operators_would_tell_is_refused(name):
+@pytest.mark.parametrize("name", ["profile_memory", "with_stack", "with_modules", "use_cuda"])
+def test_what_is_not_recorded_is_refused(name):
     for profile in (torch.profiler.profile, torch.autograd.profiler.profile):
         with pytest.raises(NotImplementedError, match=f"profile\\({name}=True\\) is not supported by shim-torch"):
             profile(**{name: True})

@@ -7,6 +7,7 @@
 
 #include "autograd/autograd.h"
 #include "autograd/node_states.h"
+#include "autograd/node_watch.h"
 #include "autograd/nodes.h"
 #include "autograd/streams.h"
 #include "core/sparse.h"
@@ -214,6 +215,7 @@ class GraphTask {
     Grads before, out;
     if (!node.post_hooks.empty()) before = grads;
     try {
+      WatchedNode watched(node);
       out = node.apply(std::move(grads));
       if (Anomaly::enabled && Anomaly::check_nan) check_nan(node, out);
     } catch (...) {

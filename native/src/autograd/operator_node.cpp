@@ -26,6 +26,16 @@ bool nobody_looks_on() {
 
 void OperatorNode::check_kept() const { CHECK(Kind::Runtime, !released_, kFreed); }
 
+// PyTorch's linear is a product of matrices; of more dims, or of one, a view of it.
+std::string OperatorNode::name() const {
+  if (renamed) return renamed;
+  if (!plan_.linear || inputs.empty()) return plan_.name;
+  const size_t dims = inputs[0].sizes.size();
+  if (dims == 2) return has_bias_ ? "AddmmBackward0" : "MmBackward0";
+  if (has_bias_) return "ViewBackward0";
+  return dims == 0 ? "DotBackward0" : dims == 1 ? "SqueezeBackward4" : "UnsafeViewBackward0";
+}
+
 Tensor OperatorNode::flat(const Tensor& gradient, const Edge& input) const {
   return tied_to(gradient, input, plan_.name.substr(0, plan_.name.size() - 1) + "Backward0");
 }

@@ -25,7 +25,8 @@ bool nobody_looks_on();            // nor is a gradient of gradients wanted: ker
 class OperatorNode : public Node {
  public:
   OperatorNode(Operator& op, FormulaPlan& plan) : op_(op), plan_(plan) {}
-  std::string name() const override { return plan_.name; }
+  std::string name() const override;
+  const char* renamed = nullptr;  // what PyTorch calls the node of the operator that this one is the last part of
   void release_saved() override;
   void traverse(Visitor&) const override;
   void give_tangent(uint32_t output_nr, const Tensor& tangent, uint64_t level) override;
@@ -54,6 +55,7 @@ class OperatorNode : public Node {
       first_edge_[i] = int(edges.size());
       const Form form = tensors_of(
           i, [&](TensorImpl& t) __attribute__((always_inline)) { edges.push_back(gradient_edge(Tensor(&t))); });
+      has_bias_ |= i == 2 && form == Form::tensor;
       const bool input = i < plan_.has_edges.size() && plan_.has_edges[i];
       if (form == Form::tensor && !edges.back() && !input && (i || op_.schema.args[0].name != "self"))
         edges.pop_back();
@@ -78,6 +80,7 @@ class OperatorNode : public Node {
   std::vector<ParameterSource> keys_;  // of the values, in the same order
   std::vector<SavedValue> values_;
   bool released_ = false;
+  bool has_bias_ = false;  // of a linear layer
 };
 
 }  // namespace shim

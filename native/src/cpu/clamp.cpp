@@ -6,6 +6,7 @@
 #include "core/sparse.h"
 #include "cpu/formulas.h"
 #include "cpu/parallel.h"
+#include "cpu/pointwise.h"
 
 namespace shim {
 namespace {
@@ -38,7 +39,8 @@ Outcome<Tensor> filled(const Tensor& self, const Tensor& mask, Scalar value, Ten
 }
 
 struct MaskedScale {
-  template <class T> static T f(T x, T mask, T scale) { return mask != T(0) ? x * scale : T(0); }
+  // A product where nothing is kept too: signs of zeros and what is not finite come out as of a product with the mask.
+  template <class T> static T f(T x, T mask, T scale) { return x * (mask != T(0) ? scale : T(0)); }
 };
 
 }  // namespace
@@ -73,7 +75,8 @@ Outcome<Tensor> masked_scale(const Tensor& self, const Tensor& mask, double by) 
   if (!std::ranges::equal(self->sizes(), mask->sizes())) return NotMine{"a mask of another shape"};
   const UnlockedWork others_run(self->numel());
   alignas(16) char scale[16] = {};
-  store_number(scale, compute, Scalar{Scalar::Float, 0, by});
+  store_number(
+      scale, compute, rounded(Scalar{Scalar::Float, 0, by}, self->dtype()));  // as a mask of that dtype holds it
   const TensorImpl* like[] = {self.get()};
   Tensor out = allocate_like(self->sizes(), like, 1, self->dtype());
   const Operand operands[4] = {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/device.h"
 #include "cpu/loops.h"
 
 // Builds of a loop for the processors that it may meet, chosen when the program is loaded. Where AVX2 is the least that the build asks
@@ -45,6 +46,9 @@ struct PointwiseOp {
   std::array<BlockKernel, kDTypeSlots> kernels{};
   BlockKernel at(DType t) const { return kernels[size_t(t)]; }
   constexpr void put(DType t, BlockKernel f) { kernels[size_t(t)] = f; }
+  // Whether a number (or a tensor of no dims) in the place of an operand stays in the compute dtype. Else it is rounded to the promoted
+  // dtype first: PyTorch has kernels for numbers of fewer operators on a CPU than on CUDA.
+  bool keeps_number(size_t operand, Device) const;
 };
 
 // Operators by name. The tables of loops are constants, which are data and no code: hundreds of assignments took a second to compile.

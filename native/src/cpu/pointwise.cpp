@@ -12,6 +12,21 @@ DType compute_dtype(DType t) {
   return t == DType::c32 ? DType::c64 : t;
 }
 
+Scalar rounded(Scalar n, DType to) {
+  if (n.type != Scalar::Float || compute_dtype(to) == to) return n;
+  char element[16];
+  store_number(element, to, n);
+  n.f = load_as_double(element, to);
+  return n;
+}
+
+bool PointwiseOp::keeps_number(size_t operand, Device where) const {
+  const std::string_view op = name;
+  if (rule == Rule::logical) return true;
+  if (where.is_cpu()) return operand == 1 && (op == "mul" || op == "div" || op == "floor_divide" || op == "div_trunc");
+  return rule == Rule::to_float || op == "add" || op == "sub" || op == "mul";
+}
+
 namespace {
 
 struct Dtypes {
@@ -69,6 +84,19 @@ void run_flat_with(BlockKernel kernel, const TensorImpl& out, const TensorImpl& 
     const char* in[2] = {x + begin * int64_t(size), number};
     kernel(to + begin * int64_t(size), in, end - begin);
   });
+}
+
+// One more operand, computed with in `in`. On a CPU 16-bit results are of operands that were rounded to the result's dtype.
+void put(Args& args, const PointwiseOp& op, size_t place, const TensorOrScalar& from, const Tensor& out, DType common,
+    DType in) {
+  const bool keeps = op.keeps_number(place, out->device());
+  if (!from.tensor) return args.number(keeps ? from.number : rounded(from.number, common), in);
+  const TensorImpl& t = *from.tensor;
+  const bool narrow = out->device().is_cpu() && compute_dtype(common) != common && op.rule != Rule::logical;
+  if (!narrow || t.dtype() == common || t.itemsize() == 1 || (keeps && t.dim() == 0)) return args.tensor(t, out, in);
+  args.copies[args.count] = to_dtype(Tensor(const_cast<TensorImpl*>(&t)), common);
+  args.operands[args.count] = Operand::of(*args.copies[args.count]);
+  ++args.count;
 }
 
 }  // namespace
@@ -138,14 +166,14 @@ Tensor run_binary(const PointwiseOp& op, const TensorOrScalar& a, const TensorOr
       (fresh || !clashes(*out, *a.tensor)) && flat(*out, common, *a.tensor, nullptr, common) >= 0)
     if (const BlockKernel narrow = half_number_kernel(op.name, common)) {
       alignas(16) char number[16];
-      store_number(number, DType::f32, b.number);
+      store_number(number, DType::f32, op.keeps_number(1, where) ? b.number : rounded(b.number, common));
       run_flat_with(narrow, *out, *a.tensor, number, itemsize(common));
       return out;
     }
   Args args;
   args.operands[0] = Operand::of(*out);
-  for (const TensorOrScalar* i : {&a, &b})
-    i->tensor ? args.tensor(*i->tensor, out, d.in) : args.number(rounded(i->number, common, op), d.in);
+  put(args, op, 0, a, out, common, d.in);
+  put(args, op, 1, b, out, common, d.in);
   return run(op.name, out->sizes(), out, args, d.in, d.result, kernel) ? out : Tensor{};
 }
 
@@ -175,8 +203,9 @@ Tensor run_add(const TensorOrScalar& a, const TensorOrScalar& b, Scalar alpha, b
   if (alpha.type == Scalar::Bool) alpha.type = Scalar::Int;
   Args args;
   args.operands[0] = Operand::of(*out);
-  for (const TensorOrScalar* i : {&a, &b}) i->tensor ? args.tensor(*i->tensor, out, in) : args.number(i->number, in);
-  args.number(alpha, in);
+  put(args, add_scaled(), 0, a, out, common, in);
+  put(args, add_scaled(), 1, b, out, common, in);
+  args.number(where.is_cpu() ? rounded(alpha, common) : alpha, in);
   return run("add_scaled", shape, out, args, in, in, kernel) ? out : Tensor{};
 }
 

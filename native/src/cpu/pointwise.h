@@ -5,6 +5,8 @@
 
 namespace shim {
 
+Scalar rounded(Scalar, DType);  // to a dtype of 16 bits; other dtypes leave the number as it is
+
 // Whether an input overlaps the output other than element by element: it is to be copied first.
 bool clashes(const TensorImpl& out, const TensorImpl& in);
 

@@ -80,19 +80,6 @@ inline DType common_dtype(const TensorOrScalar& a, const TensorOrScalar& b) {
   return p.result();
 }
 
-// Arithmetic with a number keeps it in the compute dtype; other operators round it to the promoted one first.
-inline Scalar rounded(Scalar n, DType common, const PointwiseOp& op) {
-  if (n.type != Scalar::Float || compute_dtype(common) == common || op.rule == Rule::to_float ||
-      op.rule == Rule::logical)
-    return n;
-  const char* name = op.name;
-  if (!std::strcmp(name, "add") || !std::strcmp(name, "sub") || !std::strcmp(name, "mul")) return n;
-  char element[16];
-  store_number(element, common, n);
-  n.f = load_as_double(element, common);
-  return n;
-}
-
 }  // namespace
 
 }  // namespace shim

@@ -15,7 +15,7 @@ Outcome<Tensor> reduce_dims(Registered<Reduction>, const Tensor& self, std::opti
     std::optional<DType> dtype);
 Outcome<Tensor> reduce_dim(
     Registered<Reduction>, const Tensor& self, int64_t dim, bool keepdim, std::optional<DType> dtype);
-Outcome<Tensor> trace(const Tensor& self);
+Outcome<Tensor> diagonal_sum(const Tensor& self);
 
 Outcome<Tensor> softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype);
 Outcome<Tensor> log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype);

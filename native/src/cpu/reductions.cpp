@@ -31,7 +31,7 @@ Outcome<Tensor> reduce_dim(
   return reduced_by(*op, self, {&dim, 1}, keepdim, dtype);
 }
 
-Outcome<Tensor> trace(const Tensor& self) {
+Outcome<Tensor> diagonal_sum(const Tensor& self) {
   if (self->dim() != 2) return NotMine{"a tensor that has not two dims"};
   if (self->dtype() == DType::b8) return NotMine{"bool tensors, which PyTorch refuses"};
   const IntArrayRef sizes = self->sizes(), strides = self->strides();

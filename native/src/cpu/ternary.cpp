@@ -59,8 +59,8 @@ Tensor run_clamp(const Tensor& self, const Scalar* least, const Scalar* most) {
   Args args;
   args.operands[0] = Operand::of(*out);
   args.tensor(*self, out, in);
-  args.number(least ? rounded(*least, common, clamp_op()) : Scalar{Scalar::Float, 0, -kInfinity}, in);
-  args.number(most ? rounded(*most, common, clamp_op()) : Scalar{Scalar::Float, 0, kInfinity}, in);
+  args.number(least ? rounded(*least, common) : Scalar{Scalar::Float, 0, -kInfinity}, in);
+  args.number(most ? rounded(*most, common) : Scalar{Scalar::Float, 0, kInfinity}, in);
   return run("clamp", out->sizes(), out, args, in, in, kernel) ? out : Tensor{};
 }
 

@@ -61,6 +61,7 @@ class NcclWork {
   std::atomic<State> state_{State::begun};
   bool captured_ = false;
   cuda::CUevent end_ = nullptr;
+  cuda::CUstream asked_ = nullptr;  // the current stream when it was begun
   const Clock::time_point began_ = Clock::now();
   std::string error_;
 };

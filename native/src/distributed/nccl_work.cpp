@@ -141,8 +141,11 @@ void NcclWork::watch(Clock::time_point now) {
 void NcclWork::order_current_stream() {
   if (state_ == State::failed) throw Failure(FailureKind::backend, error());
   const cuda::OnDevice on(device_);
-  cuda::check(cuda::driver().stream_wait_event(cuda::current_stream(device_), end_, 0), "cuStreamWaitEvent");
-  release();
+  const cuda::CUstream current = cuda::current_stream(device_);
+  cuda::check(cuda::driver().stream_wait_event(current, end_, 0), "cuStreamWaitEvent");
+  // The stream that asked for it is ordered behind nothing yet where another one waits: it would give the tensors' memory away
+  // while the device still uses it. Then they are kept until the end, which the watchdog sees.
+  if (captured_ || current == asked_) release();
 }
 
 void NcclWork::wait_on_host(Milliseconds at_most) {

@@ -23,7 +23,7 @@ void register_row_kernels() {
   register_kernel<&isin, kCpu>("isin");
   register_kernel<&isclose, kCpu>("isclose");
   register_kernel<&equal, kCpu>("equal");
-  register_kernel<&trace, kCpuWithoutHistory>("trace");
+  register_kernel<&diagonal_sum, kCpuWithoutHistory>("trace");
   register_kernel<&vector_product, kCpu>("vector_product");
   register_kernel<&vector_product, kCpuWithoutHistory>("vector_product_whole");
   register_kernel<&clamp_min_tensor, kCpu>("clamp_min_tensor");

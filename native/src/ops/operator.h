@@ -36,6 +36,11 @@ struct TypedKernel {
 enum class SparseRule : uint8_t { unknown, pass, refuse, kernel, parts };
 
 struct Operator {
+  Operator() = default;
+  Operator(const Operator&) = default;
+  Operator(Operator&&) = default;
+  Operator& operator=(const Operator&) = default;
+  Operator& operator=(Operator&&) = default;
   virtual ~Operator() = default;
   // What every call asks for comes first.
   const Traits* traits = &kNoTraits;

@@ -77,7 +77,8 @@ const std::unordered_map<std::string_view, TraitReader>& readers() {
       {"writes_out_last", flag<&Traits::writes_out_last>}, {"out_error_name", name<&Traits::out_error_name>},
       {"forward_error_name", name<&Traits::forward_error_name>},
       {"never_differentiable", flag<&Traits::never_differentiable>}, {"part_of", name<&Traits::part_of>},
-      {"dim_names", flag<&Traits::dim_names>}, {"old_orders", old_orders}};
+      {"gradient_name", name<&Traits::gradient_name>}, {"dim_names", flag<&Traits::dim_names>},
+      {"old_orders", old_orders}};
   return all;
 }
 

@@ -41,6 +41,16 @@ Source Expression::operand(const program::Value& v, DType in, DType rounded) {
   return number(v, in, rounded);
 }
 
+Source Expression::operand(const PointwiseOp& op, size_t place, const program::Value& v, DType in, DType common) {
+  const bool keeps = in == common || op.keeps_number(place, group.device);
+  auto* r = std::get_if<TensorRef>(&v.is);
+  if (!r) return number(v, in, keeps ? DType::undefined : common);
+  // What eager rounds to the result's dtype first (cpu/pointwise.cpp).
+  const bool rounds = group.device.is_cpu() && in != common && op.rule != Rule::logical && r->dtype != common &&
+                      itemsize(r->dtype) > 1 && !(keeps && r->sizes.empty());
+  return rounds ? convert(read(*r), in, common).source : as(read(*r), in);
+}
+
 DType Expression::promoted(Arguments operands) const {
   Promotion p;
   for (const program::Value* v : operands) {
@@ -71,14 +81,9 @@ Expression::Value Expression::computed(const PointwiseOp& op, Arguments operands
   const DType in = op.rule == Rule::logical ? DType::b8 : compute_dtype(common);
   const bool tests = op.rule == Rule::compare || op.rule == Rule::logical;
   *given = tests ? DType::b8 : common;
-  const Name name = op.name;
-  // Arithmetic with a number keeps it in the compute dtype; other operators round it to the promoted one first.
-  const bool keeps =
-      op.rule == Rule::to_float || op.rule == Rule::logical || name == "add" || name == "sub" || name == "mul";
   Node n{op.name, op.at(in), in, tests ? DType::b8 : in, DType::undefined, uint8_t(operands.size()), {}};
   if (!n.cpu) refuse();
-  for (size_t k = 0; k < operands.size(); ++k)
-    n.args[k] = operand(*operands[k], in, keeps || in == common ? DType::undefined : common);
+  for (size_t k = 0; k < operands.size(); ++k) n.args[k] = operand(op, k, *operands[k], in, common);
   return put(n);
 }
 
@@ -100,8 +105,9 @@ bool Expression::sum(const Step& step, bool subtract, bool reversed) {
     return by_rule(step, &op, both);
   const DType common = promoted(both), in = compute_dtype(common);
   if (common == DType::b8 || !ordinary(common)) return false;
-  Value scaled{operand(b, in, DType::undefined), in};
-  const Source first = operand(a, in, DType::undefined), by = number(alpha, in, DType::undefined);
+  Value scaled{operand(op, 1, b, in, common), in};
+  const DType rounded = in != common && group.device.is_cpu() ? common : DType::undefined;
+  const Source first = operand(op, 0, a, in, common), by = number(alpha, in, rounded);
   if (!subtract) {
     const Node n{"add_scaled", add_scaled().at(in), in, in, DType::undefined, 3, {first, scaled.source, by}};
     if (!n.cpu) return false;

@@ -42,6 +42,8 @@ class Expression {
   Source number(const program::Value&, DType in, DType rounded);
   Source put_number(const Number&);
   Source operand(const program::Value&, DType in, DType rounded);  // a tensor's element or a number
+  // The same of an operator's operand; `common`: what the operands' dtypes promote to.
+  Source operand(const PointwiseOp&, size_t place, const program::Value&, DType in, DType common);
   DType promoted(Arguments) const;
   void finish(const Step&, Value, DType dtype);
   Value computed(

@@ -2,6 +2,7 @@
 #include <memory>
 #include <thread>
 
+#include "autograd/profile.h"
 #include "cpu/parallel.h"
 #include "python/autograd_python.h"
 #include "python/module_function.h"
@@ -149,6 +150,10 @@ const Tensor& take_view(const Tensor& self, const Tensor& view) {
   return self;
 }
 
+PyObject* take_profile() {
+  return module_call::list_of(profile::take(), [](profile::Row& row) { return module_call::object(std::move(row)); });
+}
+
 PyMethodDef backward_functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr},
     {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
     function<&InferenceMode::enabled>("is_inference_mode_enabled"), function<&set_inference>("_set_inference_mode"),
@@ -161,7 +166,8 @@ PyMethodDef backward_functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NO
     function<[] { return bool(CurrentBackward::retains_graph()); }>("_graph_task_retains_graph"),
     function<&execution_order>("_current_graph_task_execution_order"),
     function<&will_execute>("_will_engine_execute_node"), function<&is_checkpoint_valid>("_is_checkpoint_valid"),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&profile::set>("_set_profiling", "Whether operators and backward nodes are recorded, and with shapes."),
+    function<&take_profile>("_take_profile", "What was recorded since the last call."), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

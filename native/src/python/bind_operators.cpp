@@ -18,6 +18,19 @@ PyObject* py_define(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* { return define_record(record, run); });
 }
 
+PyObject* py_replace_run(PyObject*, PyObject* args) {
+  PyObject *names, *old, *run;
+  if (!PyArg_ParseTuple(args, "O!OO", &PyList_Type, &names, &old, &run)) return nullptr;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
+    const char* name = PyUnicode_AsUTF8(PyList_GET_ITEM(names, i));
+    if (!name) return nullptr;
+    for (Operator* op : overloads(name))
+      if (python_of(*op).run == old)
+        python_of(*op).run = Py_NewRef(run);  // `old` stays: a thread may be about to call it
+  }
+  Py_RETURN_NONE;
+}
+
 PyObject* py_derive(PyObject*, PyObject* args) {
   const char *schema, *name, *overload;
   if (!PyArg_ParseTuple(args, "sss", &schema, &name, &overload)) return nullptr;
@@ -129,7 +142,9 @@ PyObject* py_counts(PyObject*, PyObject*) {  // {"aten::add.Tensor": (body calls
 
 PyMethodDef operators_functions[] = {
     {"define", py_define, METH_VARARGS,
-        "define(record, run=None): adds a record's operators; the qualified names they got."},
+        "define(record, run=None): adds a record's operators; the names they got, without the namespace."},
+    {"replace_run", py_replace_run, METH_VARARGS,
+        "replace_run([qualified, ...], old, run): operators of these names that run `old` run `run`."},
     {"derive", py_derive, METH_VARARGS,
         "derive(schema, qualified, overload): torch.ops gets an overload made of another: with out=, in place, or with "
         "numbers for tensors."},

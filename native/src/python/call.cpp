@@ -1,6 +1,8 @@
 // The call of an operator once its arguments are bound.
 
 #include "autograd/autograd.h"
+#include "autograd/operator_node.h"
+#include "autograd/profile.h"
 #include "core/lazy_clone.h"
 #include "core/sparse.h"
 #include "ops/overlap.h"
@@ -109,6 +111,17 @@ __attribute__((noinline, cold)) PyObject* run_with_math_bits(Operator& op, PyObj
   return run_as_they_are(op, resolved.data(), n, true);
 }
 
+// The history of a composite's result gets PyTorch's name of it, unless it is an argument's own.
+__attribute__((noinline)) void name_history(const Operator& op, PyObject* const* args, size_t n, PyObject* result) {
+  each_tensor(result, [&](TensorImpl& t) {
+    auto* node = t.autograd() ? dynamic_cast<OperatorNode*>(t.autograd()->grad_fn.get()) : nullptr;
+    if (!node) return;
+    bool given = false;
+    each_tensor(args, n, [&](TensorImpl& a) { given |= a.autograd() && a.autograd()->grad_fn.get() == node; });
+    if (!given) node->renamed = op.traits->gradient_name;
+  });
+}
+
 PyObject* run_at_once(Operator& op, PyObject** args, size_t n) {
   if (any_math_bits(args, n)) return run_with_math_bits(op, args, n);
   return run_as_they_are(op, args, n, true);
@@ -117,8 +130,10 @@ PyObject* run_at_once(Operator& op, PyObject** args, size_t n) {
 }  // namespace
 
 PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
-  if (__builtin_expect(tracing, 0)) return run_traced(op, args, n, run_at_once);
-  return run_at_once(op, args, n);
+  PyObject* r = __builtin_expect(tracing, 0) ? run_traced(op, args, n, run_at_once) : run_at_once(op, args, n);
+  if (r && __builtin_expect(op.traits->gradient_name != nullptr, 0) && op.kind == Operator::Composite)
+    name_history(op, args, n, r);
+  return r;
 }
 
 void check_same_device(const Operator& op, PyObject* const* args, size_t n) {
@@ -166,7 +181,7 @@ static void own_written(const Operator& op, PyObject* const* args, size_t n) {
       });
 }
 
-PyObject* call_operator(Operator& op, Bound& b) {
+static PyObject* call_bound(Operator& op, Bound& b) {
   PyObject** args = b.data();
   const size_t n = b.size();
   if (op.traits->autocast != CastPolicy::none && any_autocast() && !apply_autocast(op, args, n)) return nullptr;
@@ -248,6 +263,20 @@ PyObject* call_operator(Operator& op, Bound& b) {
       }
     }
     if (b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
+    return r;
+  });
+}
+
+PyObject* call_operator(Operator& op, Bound& b) {
+  if (__builtin_expect(!profile::on, 1)) return call_bound(op, b);
+  return guarded([&] {
+    profile::Call call(op.schema.qualified());
+    for (size_t i = 0; profile::with_shapes && i < b.size(); ++i) {
+      call.argument(is_tensor(b.data()[i]));
+      each_tensor(b.data()[i], [&](TensorImpl& t) { call.tensor(t); });
+    }
+    PyObject* r = call_bound(op, b);
+    if (r && is_tensor(r)) call.gave(*unwrap(r));
     return r;
   });
 }

@@ -59,7 +59,15 @@ void keep_python() {  // the exception that is set
 void bind_cells(const Schema& s, const ShimCell* args, size_t n, Bound& b) {
   CHECK(Kind::Type, n <= s.args.size(), s.qualified(), "() takes ", s.args.size(), " arguments, got ", n);
   b.reset(s.args.size());
-  for (size_t i = 0; i < n; ++i) b.set(i, owned(object_of(args[i], &s.args[i].type)).give());
+  for (size_t i = 0; i < n; ++i) {
+    const ArgType& type = s.args[i].type;
+    const bool missing =
+        args[i].tag == SHIM_TENSOR && !abi::is_defined(handle_in(static_cast<const ShimTensor*>(args[i].p)));
+    CHECK(Kind::Runtime, !missing || type.optional || type.base != ArgType::Tensor,
+        "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #", i, " '", s.args[i].name,
+        "'");
+    b.set(i, owned(object_of(args[i], &type)).give());
+  }
 }
 
 void fill_defaults(const PythonOperator& op, size_t from, Bound& b) {
@@ -130,6 +138,13 @@ void shim_cxx_raise(int kind, const char* text) {
   if (last().python && last().text == text) {
     OwnedRef value{std::exchange(last().python, nullptr)};
     return PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.o)), value.o);
+  }
+  if (kind >= SHIM_ACCELERATOR) return raise(Error(Kind::Accelerator, text, kind - SHIM_ACCELERATOR));
+  if (kind == SHIM_LINALG) {
+    OwnedRef module{PyImport_ImportModule("shim_torch.linalg")};
+    OwnedRef type{module.o ? PyObject_GetAttrString(module, "LinAlgError") : nullptr};
+    if (type.o) PyErr_SetString(type, text);
+    return;
   }
   raise(Error(kind < SHIM_PYTHON ? Kind(kind) : Kind::Runtime, text));
 }

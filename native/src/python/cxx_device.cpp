@@ -1,4 +1,4 @@
-// Settings, streams and generators, for C++ extensions: what Python holds (shim_torch._impl.extensions.cxx_function).
+// Generators, for C++ extensions: what Python holds (shim_torch._impl.extensions.cxx_function).
 #include "python/cxx_values.h"
 #include "python/owned_ref.h"
 
@@ -15,25 +15,6 @@ uint64_t number(PyObject* o) {  // negative ones as two's complement
 }
 
 }  // namespace
-
-int64_t shim_cxx_setting(const char* name) {
-  int64_t answer = -1;
-  kept([&] {
-    GilAcquire gil;
-    OwnedRef module = functions();
-    answer = int64_t(number(owned(PyObject_CallMethod(module, "setting", "s", name))));
-  });
-  return answer;
-}
-
-int shim_cxx_record_stream(ShimTensor* handle, const ShimCell* stream) {
-  return kept([&] {
-    CHECK(Kind::Runtime, abi::is_defined(handle_in(handle)), "record_stream: the tensor is undefined");
-    GilAcquire gil;
-    OwnedRef t = owned(wrap(tensor_in(handle))), s = owned(object_of(*stream));
-    owned(PyObject_CallMethod(t, "record_stream", "O", s.o));
-  });
-}
 
 int shim_cxx_generator(const ShimCell* generator, int what, uint64_t value, uint64_t answer[2]) {
   return kept([&] {

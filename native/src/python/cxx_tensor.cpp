@@ -1,6 +1,7 @@
 // Tensors and the thread's modes, for C++ extensions.
 #include "core/interpreter_lock.h"
 #include "core/lazy_clone.h"
+#include "core/sparse.h"
 #include "python/cxx_values.h"
 #include "python/deferred.h"
 #include "python/owned_ref.h"
@@ -24,6 +25,7 @@ int64_t fact(TensorImpl& t, int what, int64_t value) {
     case SHIM_BUMP_VERSION: t.bump_version(); return 0;
     case SHIM_IS_PINNED: return t.storage()->pinned;
     case SHIM_USES: return int64_t(t.use_count());
+    case SHIM_LAYOUT_OF: return is_sparse(t) ? int64_t(sparse_parts(t)->layout) : 0;
     case SHIM_STORAGE_BYTES: return int64_t(t.storage()->nbytes());
     case SHIM_SET_REQUIRES_GRAD: {
       GilAcquire gil;
@@ -79,35 +81,6 @@ int64_t shim_cxx_fact(ShimTensor* handle, int what, int64_t value) {
   return answer;
 }
 
-int shim_cxx_attribute(ShimTensor* handle, const char* name, ShimTensor** result) {
-  return kept([&] {
-    TensorImpl& t = defined(handle);
-    GilAcquire gil;
-    OwnedRef o = owned(wrap(Tensor(&t)));
-    OwnedRef value = owned(PyObject_GetAttrString(o, name));
-    *result = value == Py_None ? nullptr : counted(Tensor(unwrap(value)));
-  });
-}
-
-int shim_cxx_set_grad(ShimTensor* handle, ShimTensor* grad) {
-  return kept([&] {
-    TensorImpl& t = defined(handle);
-    GilAcquire gil;
-    OwnedRef o = owned(wrap(Tensor(&t))), value = owned(wrap(tensor_in(grad)));
-    if (PyObject_SetAttrString(o, "grad", value) < 0) throw PythonError();
-  });
-}
-
-int shim_cxx_backward(ShimTensor* handle, ShimTensor* gradient, int keep_graph, int create_graph) {
-  return kept([&] {
-    TensorImpl& t = defined(handle);
-    GilAcquire gil;
-    OwnedRef o = owned(wrap(Tensor(&t))), with = owned(wrap(tensor_in(gradient)));
-    OwnedRef keep = owned(keep_graph < 0 ? Py_NewRef(Py_None) : PyBool_FromLong(keep_graph));
-    owned(PyObject_CallMethod(o, "backward", "OOO", with.o, keep.o, create_graph ? Py_True : Py_False));
-  });
-}
-
 int shim_cxx_grad_mode(int on) {
   const bool was = GradMode::enabled();
   if (on >= 0) GradMode::set(on != 0);
@@ -117,6 +90,12 @@ int shim_cxx_grad_mode(int on) {
 int shim_cxx_inference_mode(int on) {
   const bool was = InferenceMode::enabled();
   if (on >= 0) InferenceMode::set(on != 0);
+  return was;
+}
+
+int shim_cxx_below_autograd(int on) {
+  const bool was = below_autograd;
+  if (on >= 0) below_autograd = on != 0;
   return was;
 }
 

@@ -1,4 +1,7 @@
 // From a Python record to Operators: the base overload, its in-place and out= variants, and the same under each alias.
+#include <algorithm>
+#include <unordered_map>
+
 #include "ops/derived.h"
 #include "python/dispatch.h"
 #include "python/owned_ref.h"
@@ -6,10 +9,12 @@
 namespace shim {
 namespace {
 
+// Every record is asked for the same names, so that the strings are made once; `name` is a literal.
 OwnedRef attribute(PyObject* o, const char* name) {
-  PyObject* v = PyObject_GetAttrString(o, name);
-  if (!v) throw PythonError();
-  return OwnedRef{v};
+  static auto* names = new std::unordered_map<const char*, PyObject*>;
+  PyObject*& text = (*names)[name];
+  if (!text) text = PyUnicode_InternFromString(name);
+  return owned(text ? PyObject_GetAttr(o, text) : nullptr);
 }
 bool flag(PyObject* record, const char* name) {
   const int truth = PyObject_IsTrue(attribute(record, name));
@@ -59,6 +64,42 @@ std::vector<Formula> formulas_of(PyObject* dict) {
     all.push_back(std::move(f));
   }
   return all;
+}
+
+namespace {
+
+// Of a row of shim_torch/_impl/data/records.py: ((inputs, parameters, flat), ...). The functions come with the record's module.
+std::vector<Formula> formulas_of_row(PyObject* row) {
+  std::vector<Formula> all;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(row); ++i) {
+    PyObject* formula = PyTuple_GET_ITEM(row, i);
+    Formula f;
+    f.inputs = split(text(PyTuple_GetItem(formula, 0)));
+    PyObject* parameters = PyTuple_GetItem(formula, 1);
+    for (Py_ssize_t k = 0; k < PyTuple_Size(parameters); ++k)
+      f.parameters.push_back(text(PyTuple_GET_ITEM(parameters, k)));
+    f.flat = PyTuple_GetItem(formula, 2) == Py_True;
+    all.push_back(std::move(f));
+  }
+  return all;
+}
+
+// A derived operator may have fewer formulas than its record.
+void attach(std::vector<Formula>& waiting, const std::vector<Formula>& found, const Operator& op) {
+  for (Formula& f : waiting) {
+    const auto same = std::ranges::find(found, f.inputs, &Formula::inputs);
+    CHECK(Kind::Runtime, same != found.end() && same->parameters == f.parameters, op.full_name(),
+        ": not the formula that it was defined with");
+    f.function = same->function;
+  }
+}
+
+}  // namespace
+
+void attach_formulas(PythonOperator& op) {
+  OwnedRef grad = attribute(op.record, "grad"), fused = attribute(op.record, "fused");
+  attach(op.formulas, formulas_of(grad), op);
+  attach(op.fused, formulas_of(fused), op);
 }
 
 namespace {
@@ -145,9 +186,10 @@ void add_variants(PythonOperator&& base, PyObject* record, const std::string& na
     f->inplace = true;  // fill_, zero_: the body gives the new value of self
     f->functional = f;
   }
-  auto report = [&](Operator* op) {
-    OwnedRef name{PyUnicode_FromString(op->schema.qualified().c_str())};
-    if (!name.o || PyList_Append(names, name) < 0) throw PythonError();
+  auto report = [&](Operator* op) {  // each name once: add.out is called as add
+    OwnedRef name = owned(PyUnicode_FromString(op->schema.name.c_str()));
+    const int known = PySequence_Contains(names, name);
+    if (known < 0 || (!known && PyList_Append(names, name) < 0)) throw PythonError();
   };
   report(f);
   if (flag(record, "inplace")) report(add_inplace(f, native));
@@ -160,24 +202,26 @@ PyObject* define_record(PyObject* record, PyObject* run) {
   PythonOperator base;
   OwnedRef schema = attribute(record, "schema");
   base.schema = parse_schema(text(schema));
-  OwnedRef kind = attribute(record, "kind"), body = attribute(record, "body");
+  OwnedRef kind = attribute(record, "kind"), row = attribute(record, "row");
   const std::string kind_name = text(kind);
   base.kind = kind_name == "view" ? Operator::View : kind_name == "composite" ? Operator::Composite : Operator::Kernel;
   base.record = Py_NewRef(record);
   base.recorded = true;
-  base.run = Py_NewRef(run && run != Py_None ? run : body.o);
-  OwnedRef grad = attribute(record, "grad"), fused = attribute(record, "fused");
-  base.formulas = formulas_of(grad);
-  base.fused = formulas_of(fused);
+  base.run = run && run != Py_None ? Py_NewRef(run) : attribute(record, "body").give();
+  if (row != Py_None) {
+    base.formulas = formulas_of_row(PyTuple_GetItem(row, 3));
+    base.fused = formulas_of_row(PyTuple_GetItem(row, 4));
+    base.pointwise = PyTuple_GetItem(row, 5) == Py_True;
+  } else {
+    OwnedRef grad = attribute(record, "grad"), fused = attribute(record, "fused"), shape = attribute(record, "shape");
+    base.formulas = formulas_of(grad);
+    base.fused = formulas_of(fused);
+    base.pointwise = PyFunction_Check(shape) && text(attribute(shape, "__name__")) == "broadcast";
+  }
   OwnedRef differentiable = attribute(record, "differentiable");
   if (PyTuple_Check(differentiable))
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(differentiable.o); ++i)
       base.differentiable_outputs.push_back(std::to_string(PyLong_AsLong(PyTuple_GET_ITEM(differentiable.o, i))));
-  OwnedRef shape = attribute(record, "shape");
-  if (PyFunction_Check(shape)) {
-    OwnedRef name = attribute(shape, "__name__");
-    base.pointwise = text(name) == "broadcast";
-  }
   OwnedRef native_name = attribute(record, "native");
   const std::string native = native_name == Py_None ? "" : text(native_name);
   base.ops_only = flag(record, "ops_only");

@@ -11,6 +11,7 @@
 #include "python/stable_values.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
+#include "trace/session.h"
 
 namespace shim {
 
@@ -70,8 +71,22 @@ const Kernels& kernels_for(const Operator& op, PyObject** args, size_t n) {
   return it == waiting().end() ? none : it->second;
 }
 
+// For a compiled function an operator of a library's own is one step, whatever its kernel does.
+struct OneStep {
+  explicit OneStep(const Operator& op) : session(op.schema.ns == "aten" ? nullptr : trace::current()) {
+    if (session && !session->on_this_thread()) session = nullptr;
+    if (session) ++session->inside_operators;
+  }
+  OneStep(const OneStep&) = delete;
+  ~OneStep() {
+    if (session && session == trace::current()) --session->inside_operators;
+  }
+  trace::Session* session;
+};
+
 // Calls a Python kernel as PyTorch does: without defaults, keyword-only arguments by keyword.
 PyObject* call_kernel(const Operator& op, PyObject* f, PyObject** args, size_t n) {
+  OneStep step(op);
   if (Py_TYPE(f) == StableKernelType) return call_stable(op.schema, kernel_of(f), args, n);
   OwnedRef positional, keywords;
   if (!shown_arguments(op, args, n, &positional.o, &keywords.o)) return nullptr;

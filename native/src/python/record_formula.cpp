@@ -37,6 +37,7 @@ void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {
     if (!o) throw PythonError();
     args.push_back(o);
   }
+  if (!f.formula->function) attach_formulas(python_of(op_));  // the first call of the record's code
   OwnedRef r =
       owned(PyObject_Vectorcall(static_cast<PyObject*>(f.formula->function), args.data(), args.size(), nullptr));
   if (f.inputs.size() == 1) {

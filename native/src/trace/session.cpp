@@ -128,10 +128,10 @@ void Session::asked(const Storage* s, const char* reason) {
   b.operators = at_->depth;
   const bool again = !breaks.empty() && breaks.back().line == b.line && breaks.back().file == b.file &&
                      breaks.back().operators == b.operators;  // a line that asks several times
-  if (!again) breaks.push_back(b);
+  if (!again && !inside_operators) breaks.push_back(b);
   unwatch();
   flush();
-  if (breaks_forbidden) on_break(b);
+  if (breaks_forbidden && !inside_operators) on_break(b);
 }
 
 // A kernel's result becomes the memory of the tensors that were given out for it.

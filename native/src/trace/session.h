@@ -91,6 +91,8 @@ class Session {
   bool learns = true;                                   // what is on no known way; else it runs as it is from there on
   std::optional<std::string> refusal;                   // with which it is refused
   void missed(const Operator&, const Break& at) const;  // throws, if it is
+  int inside_operators =
+      0;  // kernels of torch.library that run: what they do with values is theirs, no break of the graph
 
  private:
   struct Hidden {

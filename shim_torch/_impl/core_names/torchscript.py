@@ -106,7 +106,7 @@ def _schema_type(name: str) -> Any:
 TYPES = {n: _schema_type(n) for n in (*_TEXTS, "ListType", "OptionalType", "TupleType")}
 
 
-for _name in ("Graph", "Value", "Block", "ScriptObject", "ScriptModule"):  # of TorchScript: without instances
+for _name in ("Graph", "Value", "Block", "ScriptModule"):  # of TorchScript: without instances
     TYPES.setdefault(_name, type(_name, (_SchemaType,), {"__module__": "torch._C"}))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from shim_torch._impl.distributed.redistribute import local_shape
+from shim_torch._impl.distributed.redistribute import places
 from shim_torch._impl.native import _core
 from shim_torch.distributed.checkpoint.metadata import (
     ChunkStorageMetadata,
@@ -85,13 +85,18 @@ def _spec(tensor: Any) -> Any:
 
 
 def _part(tensor: Any) -> ChunkStorageMetadata:
-    """What this process has of a tensor. Errors: NotImplementedError for one whose parts have to be added."""
+    """What this process has of a tensor. Errors: NotImplementedError for one whose parts have to be added, or are in several runs."""
     spec = _spec(tensor)
     if spec is None:
         return ChunkStorageMetadata(_core.Size([0] * tensor.dim()), tensor.size())
     if any(p.is_partial() for p in spec.placements):
         raise NotImplementedError("torch.distributed.checkpoint: a DTensor with Partial placements; redistribute it")
-    shape, offset = local_shape(tensor.shape, spec.mesh, spec.placements)
+    held = places(tensor.shape, spec.mesh, spec.placements)
+    if any(len(dim) > 1 for dim in held):
+        raise NotImplementedError(
+            "torch.distributed.checkpoint: a DTensor with a part in several runs; redistribute it"
+        )
+    shape, offset = [dim[0][1] for dim in held], [dim[0][0] for dim in held]
     return ChunkStorageMetadata(_core.Size(offset), _core.Size(shape))
 
 

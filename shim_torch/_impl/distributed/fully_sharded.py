@@ -10,6 +10,13 @@ from typing import Any
 
 from shim_torch._impl.distributed.sharded_modules import UNPROVED, State, states
 from shim_torch._impl.distributed.sharded_parameters import Flat
+from shim_torch._impl.distributed.sharding_arguments import (
+    check_offloading,
+    check_parameter,
+    mesh_of,
+    owned_by,
+    split_dim,
+)
 from shim_torch._impl.surface import naming
 from shim_torch.nn.modules.module import Module
 
@@ -52,6 +59,13 @@ class UnshardHandle:
         self._state.finish_gather()
 
 
+def _states_of(modules: list[Any]) -> list[State]:
+    for m in modules:
+        if not isinstance(m, FSDPModule):
+            raise ValueError(f"Expects FSDPModule but got {type(m)}: {m}")
+    return [states[m] for m in modules]
+
+
 class FSDPModule:
     """What modules that ``fully_shard`` changed are besides their own class."""
 
@@ -89,9 +103,9 @@ class FSDPModule:
             state.requires_sync = requires_gradient_sync
 
     def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
-        """Whether a mesh of two dimensions reduces over the copies too. Errors: NotImplementedError for no."""
-        if not requires_all_reduce:
-            raise NotImplementedError("FSDPModule.set_requires_all_reduce(False) is not supported by shim-torch")
+        """Whether a mesh of two dimensions reduces over the copies too; gradients of backwards that do not are kept, in parts."""
+        for state in states[self].below(recurse):
+            state.how.across = requires_all_reduce
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Whether the whole parameters end after forward, and are gathered again for backward."""
@@ -107,11 +121,11 @@ class FSDPModule:
 
     def set_modules_to_forward_prefetch(self, modules: list[Any]) -> None:
         """Whose parameters are sent while this module runs forward."""
-        states[self].forward_prefetch = [states[m] for m in modules]
+        states[self].forward_prefetch = _states_of(modules)
 
     def set_modules_to_backward_prefetch(self, modules: list[Any]) -> None:
         """Whose parameters are sent while its backward runs, in place of the one's that ran before it."""
-        states[self].backward_prefetch = [states[m] for m in modules]
+        states[self].backward_prefetch = _states_of(modules)
 
     def set_all_reduce_hook(self, hook: Any, *, stream: Any = None) -> None:
         """Calls ``hook(gradients)`` with this process's reduced parts, flat. Errors: NotImplementedError for a stream."""
@@ -144,67 +158,6 @@ class FSDPModule:
         return result
 
 
-def _mesh_of(mesh: Any) -> Any:
-    import shim_torch as torch
-    from shim_torch.distributed import get_world_size, init_process_group, is_initialized
-    from shim_torch.distributed.device_mesh import init_device_mesh
-
-    if mesh is None:
-        if not is_initialized():
-            init_process_group()
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        return init_device_mesh(device, (get_world_size(),))
-    if mesh.ndim not in (1, 2):
-        raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
-    if mesh.ndim == 2 and mesh.mesh_dim_names is None:
-        raise AssertionError("Please init the 2D mesh for HSDP with mesh_dim_names specified")
-    return mesh
-
-
-def _owned(modules: list[Any], ignored: Any) -> list[tuple[Any, list[tuple[Any, str]]]]:
-    """The parameters that no sharded module within has, with who has them, in order."""
-    found: dict[int, tuple[Any, list[tuple[Any, str]]]] = {}
-    seen: set[int] = set()
-
-    def walk(module: Any) -> None:
-        if id(module) in seen:
-            return
-        seen.add(id(module))
-        for name, p in module._parameters.items():
-            if p is not None and p not in ignored:
-                found.setdefault(id(p), (p, []))[1].append((module, name))
-        for child in module._modules.values():
-            if child is not None and child not in states:
-                walk(child)
-
-    for module in modules:
-        walk(module)
-    return list(found.values())
-
-
-def _check(p: Any, name: str) -> None:
-    if hasattr(p, "_spec"):
-        raise NotImplementedError(
-            f"fully_shard: the parameter {name} is a DTensor already, which shim-torch does not support"
-        )
-    if p.dim() == 0:
-        raise ValueError(
-            f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel equal to 1."
-        )
-    if not p.is_contiguous():
-        raise NotImplementedError(f"FSDP does not support non-contiguous parameters yet: {tuple(p.shape)} {p.stride()}")
-
-
-def _dim(placement: Any) -> int:
-    from shim_torch.distributed.tensor.placement_types import Shard
-
-    if placement is None:
-        return 0
-    if type(placement) is not Shard:
-        raise NotImplementedError(f"fully_shard: shard_placement_fn gives a Shard or None here, got {placement}")
-    return int(placement.dim)
-
-
 _classes: dict[type, type] = {}
 
 
@@ -230,7 +183,7 @@ def fully_shard(
     the module runs. The modules within that were given before keep theirs. A mesh of two dimensions has copies in the first.
 
     Gradients are averaged over all processes. Errors: ValueError for containers and meshes that cannot be, NotImplementedError
-    for offloading, DTensors and ``reshard_after_forward`` as a number.
+    for offloading from a device, DTensors that are placed as parts of sums and ``reshard_after_forward`` as a number.
     """
     from shim_torch import nn
 
@@ -243,22 +196,24 @@ def fully_shard(
                 "Each distinct composable distributed API can only be applied to a module once. fully_shard has already been "
                 f"applied to the following module:\n{m}"
             )
-    if isinstance(offload_policy, CPUOffloadPolicy) or dp_mesh_dims is not None:
-        raise NotImplementedError("fully_shard: CPUOffloadPolicy and dp_mesh_dims are not supported by shim-torch")
+    if dp_mesh_dims is not None:
+        raise NotImplementedError("fully_shard: dp_mesh_dims is not supported by shim-torch")
     if reshard_after_forward is not None and not isinstance(reshard_after_forward, bool):
         raise NotImplementedError("fully_shard: reshard_after_forward is True, False or None in shim-torch")
-    mesh = _mesh_of(mesh)
+    mesh = mesh_of(mesh)
+    if isinstance(offload_policy, CPUOffloadPolicy):
+        check_offloading(offload_policy, mesh)
     if mesh.device_type == "cuda" and mp_policy.param_dtype is not None:
         warnings.warn(UNPROVED, stacklevel=2)
-    owned = _owned(modules, set(ignored_params or ()))
+    owned = owned_by(modules, set(ignored_params or ()))
     by_dtype: dict[Any, list[Any]] = {}
     for p, owners in owned:
-        _check(p, owners[0][1])
+        check_parameter(p, owners[0][1])
         device = p.device
         if mesh.device_type == "cuda" and device.type == "cpu":
             p.data = p.data.to("cuda")
         by_dtype.setdefault((p.dtype, p.device), []).append((p, owners))
-    place = (lambda p: 0) if shard_placement_fn is None else (lambda p: _dim(shard_placement_fn(p)))
+    place = (lambda p: 0) if shard_placement_fn is None else (lambda p: split_dim(shard_placement_fn(p)))
     flats = [Flat(group, mesh, place, mp_policy) for group in by_dtype.values()]
     for m in modules:
         m.__class__ = _class_of(type(m))

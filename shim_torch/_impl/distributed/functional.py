@@ -15,8 +15,15 @@ _OPS |= {"band": "BAND", "bor": "BOR", "bxor": "BXOR"}
 
 
 def group_of(group: Any) -> ProcessGroup:
-    """A group by itself, its name, or its ranks. Errors: RuntimeError for a name that is none, NotImplementedError for meshes."""
+    """A group by itself, its name, its ranks, a mesh of one dimension, or (mesh, dimension).
+
+    Errors: RuntimeError for a name that is none and for a mesh of several dimensions, NotImplementedError for anything else.
+    """
     world = found()
+    if hasattr(group, "get_group"):
+        return group.get_group()  # type: ignore[no-any-return]
+    if isinstance(group, tuple) and len(group) == 2 and hasattr(group[0], "get_group"):
+        return group[0].get_group(group[1])  # type: ignore[no-any-return]
     if group is None or isinstance(group, ProcessGroup):
         return found(group)
     for known, name in _world.pg_names.items():
@@ -36,8 +43,21 @@ def reduction(name: str) -> Any:
     return getattr(ReduceOp, _OPS[str(name).lower()])
 
 
+def _differentiable(tensor: Any) -> Any:
+    """The functions of gradients.py where the tensor asks for them; None within them, and for other tensors."""
+    from shim_torch import is_grad_enabled
+
+    if not (tensor.requires_grad and is_grad_enabled()):
+        return None
+    from shim_torch._impl.distributed import gradients
+
+    return gradients
+
+
 def all_reduce(tensor: Any, op: str, group: ProcessGroup) -> Any:
     """The reduction over the group."""
+    if (with_gradient := _differentiable(tensor)) is not None:
+        return with_gradient.all_reduce(tensor, op, group)
     result = tensor.clone()
     collectives.all_reduce(result, reduction(op), group)
     return result
@@ -45,6 +65,8 @@ def all_reduce(tensor: Any, op: str, group: ProcessGroup) -> Any:
 
 def all_gather(tensor: Any, group: ProcessGroup) -> Any:
     """The group's tensors, joined in the first dim."""
+    if (with_gradient := _differentiable(tensor)) is not None:
+        return with_gradient.all_gather(tensor, group)
     if group.size() == 1:
         return tensor.clone()
     rows, rest = (tensor.shape[0], tensor.shape[1:]) if tensor.dim() else (1, ())
@@ -55,6 +77,8 @@ def all_gather(tensor: Any, group: ProcessGroup) -> Any:
 
 def reduce_scatter(tensor: Any, op: str, group: ProcessGroup) -> Any:
     """This process's rows of the reduction."""
+    if (with_gradient := _differentiable(tensor)) is not None:
+        return with_gradient.reduce_scatter(tensor, op, group)
     if group.size() == 1:
         return tensor.clone()
     result = tensor.new_empty((tensor.shape[0] // group.size(), *tensor.shape[1:]))
@@ -64,6 +88,8 @@ def reduce_scatter(tensor: Any, op: str, group: ProcessGroup) -> Any:
 
 def all_to_all(tensor: Any, output_sizes: Any, input_sizes: Any, group: ProcessGroup) -> Any:
     """The rows that are for this process."""
+    if (with_gradient := _differentiable(tensor)) is not None:
+        return with_gradient.all_to_all(tensor, output_sizes, input_sizes, group)
     if group.size() == 1:
         return tensor.clone()
     rows = sum(output_sizes) if output_sizes else tensor.shape[0]

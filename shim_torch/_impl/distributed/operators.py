@@ -93,4 +93,6 @@ for _library, _schema, _function in (
     (_C10D, f"scatter_(Tensor[] output_tensors, Tensor[][] input_tensors, {_TAIL}, {_RESULT}", _scatter),
 ):  # fmt: skip
     _library.define(_schema)
-    _library.impl(_schema.partition("(")[0], _function, "CompositeExplicitAutograd")
+    # What is new has gradients by the functions that it is made of; what is written to has none.
+    _kind = "CompositeExplicitAutograd" if _library is _C10D or "a!" in _schema else "CompositeImplicitAutograd"
+    _library.impl(_schema.partition("(")[0], _function, _kind)

@@ -9,7 +9,7 @@ from typing import Any
 from shim_torch._impl.distributed import redistribute
 from shim_torch._impl.distributed.dispatch import OWN, dispatch, meta_of
 from shim_torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
-from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _Split
 
 
 def contiguous_strides(shape: Any) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ def _embedding(func: Any, args: Any, kwargs: Any, mesh: Any) -> Any:
     i = _splitting(weight.placements, 0)
     if i is None:
         return dispatch(func, (weight, index, *args[2:]), kwargs, own=False)
-    split = {j: p for j, p in enumerate(index.placements) if j != i and isinstance(p, Shard)}
+    split = {j: p for j, p in enumerate(index.placements) if j != i and isinstance(p, _Split)}
     places, away = _mine(_whole_but(index, mesh, split), weight.shape[0], mesh, i)
     part = func(_whole_but(weight, mesh, {i: Shard(0)}), places, *args[2:], **kwargs).masked_fill(away.unsqueeze(-1), 0)
     placements = [Partial() if j == i else split.get(j, Replicate()) for j in range(mesh.ndim)]
@@ -76,7 +76,7 @@ def _norm(func: Any, args: Any, kwargs: Any, mesh: Any) -> Any:
     x, order = args[0], args[1] if len(args) > 1 else 2
     if (len(args) > 2 and args[2] is not None) or kwargs.get("dim") is not None:
         return _as_copies(func(_whole_but(x, mesh, {}), *args[1:], **kwargs), mesh)
-    split = {i: p for i, p in enumerate(x.placements) if isinstance(p, Shard)}
+    split = {i: p for i, p in enumerate(x.placements) if isinstance(p, _Split)}
     total = func(_whole_but(x, mesh, split), *args[1:], **kwargs)
     power = order not in (0, math.inf, -math.inf)
     how = "sum" if power or order == 0 else "max" if order > 0 else "min"
@@ -109,7 +109,7 @@ def _log_softmax(func: Any, args: Any, kwargs: Any, mesh: Any) -> Any:
         return dispatch(func, args, kwargs, own=False)
     import shim_torch as torch
 
-    keep = {j: p for j, p in enumerate(x.placements) if isinstance(p, Shard)}
+    keep = {j: p for j, p in enumerate(x.placements) if isinstance(p, _Split)}
     part = _whole_but(x, mesh, keep)
     wide = part.float() if half_to_float or part.dtype in (torch.float16, torch.bfloat16) else part
     wide = wide - _over(wide.amax(dim, keepdim=True), mesh, i, "max")
@@ -123,7 +123,7 @@ def _log_softmax_backward(func: Any, args: Any, kwargs: Any, mesh: Any) -> Any:
     i = _split_class(output, dim) if hasattr(output, "_spec") else None
     if i is None:
         return dispatch(func, args, kwargs, own=False)
-    keep = {j: p for j, p in enumerate(output.placements) if isinstance(p, Shard)}
+    keep = {j: p for j, p in enumerate(output.placements) if isinstance(p, _Split)}
     part, known = (_whole_but(_as_copies(t, mesh), mesh, keep).float() for t in (grad, output))
     result = part - known.exp() * _over(part.sum(dim, keepdim=True), mesh, i, "sum")
     return _made(result.to(dtype), mesh, [keep.get(j, Replicate()) for j in range(mesh.ndim)], output.shape)
@@ -139,7 +139,7 @@ def _gather(func: Any, args: Any, kwargs: Any, mesh: Any) -> Any:
     keep = {
         j: p
         for j, p in enumerate(x.placements)
-        if isinstance(p, Shard) and (j == i or index.shape[p.dim] == x.shape[p.dim])
+        if isinstance(p, _Split) and (j == i or index.shape[p.dim] == x.shape[p.dim])
     }
     places, away = _mine(_whole_but(index, mesh, {j: p for j, p in keep.items() if j != i}), x.shape[dim], mesh, i)
     part = func(_whole_but(x, mesh, keep), dim, places, *rest, **kwargs).masked_fill(away, 0)

@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.distributed import collectives, exchanges
 from shim_torch._impl.distributed.reductions import ReduceOp
-from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _StridedShard
+from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _Split, _StridedShard
 
 _OPS = {"sum": ReduceOp.SUM, "avg": ReduceOp.AVG, "max": ReduceOp.MAX, "min": ReduceOp.MIN, "product": ReduceOp.PRODUCT}
 
@@ -15,6 +15,13 @@ _OPS = {"sum": ReduceOp.SUM, "avg": ReduceOp.AVG, "max": ReduceOp.MAX, "min": Re
 def chunk(size: int, parts: int, part: int) -> tuple[int, int]:
     """(how many places a part has, the first of them): as ``torch.chunk`` cuts."""
     return Shard.local_shard_size_and_offset(size, parts, part)
+
+
+def runs(placement: _Split, size: int, parts: int, part: int) -> list[tuple[int, int]]:
+    """(first, how many) of the places of a dim that a part has: one run, of ``_StridedShard`` one in each of its groups."""
+    groups = placement.split_factor if isinstance(placement, _StridedShard) else 1
+    found = [chunk(size, groups * parts, part + k * parts) for k in range(groups)]
+    return [(first, count) for count, first in found]
 
 
 def coordinate(mesh: Any) -> tuple[int, ...]:
@@ -25,17 +32,42 @@ def coordinate(mesh: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
+def _within(held: list[tuple[int, int]], wanted: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Runs of what is held, itself runs, as runs of the whole; neighbours are one."""
+    found: list[tuple[int, int]] = []
+    for first, count in wanted:
+        start = 0
+        for place, size in held:
+            low, high = max(first, start), min(first + count, start + size)
+            if low < high:
+                begin = place + low - start
+                joins = found and sum(found[-1]) == begin
+                found[-1:] = (
+                    [(found[-1][0], found[-1][1] + high - low)] if joins else [*found[-1:], (begin, high - low)]
+                )
+            start += size
+    return found or [(sum(held[-1]), 0)]
+
+
+def places(
+    shape: Sequence[int], mesh: Any, placements: Sequence[Placement], upto: int | None = None
+) -> list[list[tuple[int, int]]]:
+    """(first, how many) of the places that this process has of each dim, of the first ``upto`` dimensions of the mesh."""
+    at = coordinate(mesh)
+    found = [[(0, size)] for size in shape]
+    for i, p in enumerate(placements[:upto]):
+        if isinstance(p, _Split):
+            total = sum(count for _, count in found[p.dim])
+            found[p.dim] = _within(found[p.dim], runs(p, total, mesh.shape[i], at[i]))
+    return found
+
+
 def local_shape(
     shape: Sequence[int], mesh: Any, placements: Sequence[Placement], upto: int | None = None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(the shape of this process's part, where it begins), of the first ``upto`` dimensions of the mesh."""
-    sizes, first = list(shape), [0] * len(shape)
-    at = coordinate(mesh)
-    for i, placement in enumerate(placements[:upto]):
-        if isinstance(placement, Shard):
-            size, start = chunk(sizes[placement.dim], mesh.shape[i], at[i])
-            sizes[placement.dim], first[placement.dim] = size, first[placement.dim] + start
-    return tuple(sizes), tuple(first)
+    found = places(shape, mesh, placements, upto)
+    return tuple(sum(count for _, count in dim) for dim in found), tuple(dim[0][0] for dim in found)
 
 
 def _padded(x: Any, dim: int, size: int) -> Any:
@@ -55,6 +87,30 @@ def _gathered(x: Any, dim: int, whole: int, group: Any, n: int) -> Any:
     result = x.new_empty((part * n, *x.shape[1:]))
     collectives.all_gather_into_tensor(result, x, group=group)
     return result[:whole].movedim(0, dim).contiguous()
+
+
+def _cut(x: Any, placement: _Split, n: int, at: int) -> Any:
+    """A part of a whole."""
+    import shim_torch as torch
+
+    found = [x.narrow(placement.dim, first, count) for first, count in runs(placement, x.shape[placement.dim], n, at)]
+    return torch.cat(found, placement.dim) if len(found) > 1 else found[0].contiguous()
+
+
+def _unstrided(x: Any, placement: _StridedShard, whole: int, group: Any, n: int) -> Any:
+    """The whole, of parts with a run in each group."""
+    import shim_torch as torch
+
+    dim, every = placement.dim, [runs(placement, whole, n, part) for part in range(n)]
+    longest = max(sum(count for _, count in found) for found in every)
+    joined = _gathered(_padded(x, dim, longest), dim, longest * n, group, n)
+    placed = []  # (where a run belongs, the run)
+    for part, found in enumerate(every):
+        at = part * longest
+        for first, count in found:
+            placed.append((first, joined.narrow(dim, at, count)))
+            at += count
+    return torch.cat([run for _, run in sorted(placed, key=lambda pair: pair[0])], dim)
 
 
 def _scattered(x: Any, dim: int, op: str, group: Any, n: int, at: int) -> Any:
@@ -86,18 +142,20 @@ def _step(x: Any, old: Placement, new: Placement, whole: int | None, mesh: Any, 
     group, n, at = mesh.get_group(i), mesh.shape[i], coordinate(mesh)[i]
     if old == new:
         return x
-    if isinstance(old, Shard) and whole is not None:
-        if isinstance(new, Shard):
+    if isinstance(old, _Split) and whole is not None:
+        if isinstance(old, _StridedShard):
+            x = _unstrided(x, old, whole, group, n)
+        elif isinstance(new, Shard):
             return _exchanged(x, old.dim, new.dim, whole, group, n, at)
-        x = _gathered(x, old.dim, whole, group, n)
+        else:
+            x = _gathered(x, old.dim, whole, group, n)
     elif isinstance(old, Partial):
         if isinstance(new, Shard):
             return _scattered(x, new.dim, old.reduce_op, group, n, at)
         x = x.clone(memory_format=torch.contiguous_format)
         collectives.all_reduce(x, _OPS[old.reduce_op], group=group)
-    if isinstance(new, Shard):
-        size, first = chunk(x.shape[new.dim], n, at)
-        return x.narrow(new.dim, first, size).contiguous()
+    if isinstance(new, _Split):
+        return _cut(x, new, n, at)
     if isinstance(new, Partial) and new.reduce_op == "sum" and at > 0:
         return torch.zeros_like(x)  # the sum is that of the first process
     return x
@@ -109,12 +167,9 @@ def move(x: Any, shape: Sequence[int], mesh: Any, current: Sequence[Placement], 
     old, new = list(current), list(target)
     if old == new:
         return x
-    for p in (*old, *new):
-        if isinstance(p, _StridedShard):
-            raise NotImplementedError(f"torch.distributed.tensor: redistributing {p!r} is not supported by shim-torch")
 
     def dims(i: int) -> set[int]:
-        return {p.dim for p in (old[i], new[i]) if isinstance(p, Shard)}
+        return {p.dim for p in (old[i], new[i]) if isinstance(p, _Split)}
 
     changed = {i for i in range(len(old)) if old[i] != new[i]}
     alone = {i for i in changed if not any(dims(i) & dims(j) for j in range(len(old)) if j != i)}
@@ -123,7 +178,7 @@ def move(x: Any, shape: Sequence[int], mesh: Any, current: Sequence[Placement], 
     for i in reversed(range(len(old))):
         if i in alone or i in joined:
             p = old[i]
-            whole = local_shape(shape, mesh, old, i)[0][p.dim] if isinstance(p, Shard) else None
+            whole = local_shape(shape, mesh, old, i)[0][p.dim] if isinstance(p, _Split) else None
             to = new[i] if i in alone else Replicate()
             x = _step(x, p, to, whole, mesh, i)
             old[i] = to
@@ -142,10 +197,12 @@ def normal(placements: Any, mesh: Any, ndim: int) -> tuple[Placement, ...]:
         )
     found = []
     for i, p in enumerate(placements):
-        if isinstance(p, Shard):
+        if isinstance(p, _Split):
             if p.dim >= ndim:
                 raise RuntimeError(f"Sharding dim {p.dim} greater than tensor ndim {ndim} for placement number {i}")
             if p.dim < 0 and type(p) is Shard:
                 p = Shard(p.dim + ndim)
+            elif p.dim < 0 and isinstance(p, _StridedShard):
+                p = _StridedShard(p.dim + ndim, split_factor=p.split_factor)
         found.append(p)
     return tuple(found)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from shim_torch._impl.distributed import collectives
-from shim_torch._impl.distributed.groups import GradBucket, ProcessGroup
+from shim_torch._impl.distributed.buckets import Bucket
+from shim_torch._impl.distributed.groups import ProcessGroup
 from shim_torch._impl.distributed.reductions import ReduceOp
 from shim_torch._impl.native import _core
 
@@ -28,37 +29,6 @@ _TWICE = (
 )
 
 
-class _Bucket(GradBucket):
-    """Gradients that are reduced together, as communication hooks get them."""
-
-    def __init__(self, index: int, last: bool, flat: Any, parts: list[Any], parameters: list[Any]) -> None:
-        self._index, self._last, self._flat, self._parts, self._parameters = index, last, flat, parts, parameters
-
-    def index(self) -> int:
-        """The bucket's number, in the order of reduction."""
-        return self._index
-
-    def is_last(self) -> bool:
-        """Whether it is the iteration's last."""
-        return self._last
-
-    def buffer(self) -> Any:
-        """The gradients, flat."""
-        return self._flat
-
-    def set_buffer(self, tensor: Any) -> None:
-        """Puts other values in the buffer's place."""
-        self._flat = tensor
-
-    def gradients(self) -> list[Any]:
-        """The gradients, in their parameters' shapes."""
-        return self._parts
-
-    def parameters(self) -> list[Any]:
-        """The parameters."""
-        return self._parameters
-
-
 @dataclasses.dataclass
 class _Round:
     """One backward: what is ready, and the buckets under way."""
@@ -70,24 +40,25 @@ class _Round:
     begun: bool = False
 
 
-def _tensors(value: Any) -> Iterator[Any]:
+def tensors(value: Any) -> Iterator[Any]:
+    """The tensors in containers and dataclasses."""
     if isinstance(value, _core.Tensor):
         yield value
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _tensors(item)
+            yield from tensors(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _tensors(item)
+            yield from tensors(item)
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
-            yield from _tensors(getattr(value, field.name))
+            yield from tensors(getattr(value, field.name))
 
 
 def reached(outputs: Any) -> set[int]:
     """The ids of the leaves that the outputs were computed from."""
-    nodes = [t.grad_fn for t in _tensors(outputs) if t.grad_fn is not None]
-    found = {id(t) for t in _tensors(outputs) if t.grad_fn is None and t.requires_grad}
+    nodes = [t.grad_fn for t in tensors(outputs) if t.grad_fn is not None]
+    found = {id(t) for t in tensors(outputs) if t.grad_fn is None and t.requires_grad}
     seen = set()
     while nodes:
         node = nodes.pop()
@@ -123,6 +94,7 @@ class Reducer:
         self._bucket_of = {i: number for number, bucket in enumerate(self._buckets) for i in bucket}
         self._round: _Round | None = None
         self._hook: tuple[Any, Callable[..., Any]] | None = None
+        self.divisor: int | None = None  # within ``Join``: of the sum of gradients; and nothing is reduced in place
         self._handles = [
             p.register_post_accumulate_grad_hook(lambda _, i=i: self._accumulated(i))
             for i, p in enumerate(self._parameters)
@@ -160,6 +132,10 @@ class Reducer:
             there = reached(outputs)
             self._round.unused = {i for i, p in enumerate(self._parameters) if id(p) not in there}
 
+    def _rebuild_buckets(self) -> bool:
+        """Whether buckets were made anew, in the order of the gradients: they stay as they are here."""
+        return False
+
     def skip_backward(self) -> None:
         """The next backward adds up, and reduces nothing."""
         if self._round is not None and not self._round.begun:
@@ -194,7 +170,7 @@ class Reducer:
 
         members = [self._parameters[i] for i in self._buckets[number]]
         grads = [p.grad for p in members]
-        if self._hook is None and not self._as_view and self._in_place(grads):
+        if self._hook is None and not self._as_view and self.divisor is None and self._in_place(grads):
             work = collectives.all_reduce_coalesced(grads, ReduceOp.AVG, group=self._group, async_op=True)
             now.running.append((work, grads))
             return
@@ -203,14 +179,37 @@ class Reducer:
             parts = [
                 part.view(p.shape) for part, p in zip(flat.split([p.numel() for p in members]), members, strict=True)
             ]
-            if self._hook is None:
-                flat.div_(self._group.size())
-                work = collectives.all_reduce(flat, group=self._group, async_op=True)
-                now.running.append((work, parts))
-            else:
-                state, hook = self._hook
-                last = number == len(self._buckets) - 1
-                now.running.append((hook(state, _Bucket(number, last, flat, parts, members)), parts))
+            now.running.append((self._sent(number, flat, parts, members), parts))
+
+    def _sent(self, number: int, flat: Any, parts: list[Any], members: list[Any]) -> Any:
+        """A bucket's work, or the future that a hook gives."""
+        if self._hook is None:
+            flat.div_(self.divisor or self._group.size())
+            return collectives.all_reduce(flat, group=self._group, async_op=True)
+        state, hook = self._hook
+        made = hook(state, Bucket(number, number == len(self._buckets) - 1, flat, parts, members))
+        if not hasattr(made, "wait"):
+            raise RuntimeError(
+                "DDP communication hook's callback must return a torch.futures.Future object, but got "
+                f"{type(made).__module__}.{type(made).__qualname__}"
+            )
+        return made
+
+    def shadow(self) -> None:
+        """What one backward of the others sends, of zeros, for a process that has no inputs left."""
+        import shim_torch as torch
+
+        with torch.no_grad():
+            running = []
+            for number, bucket in enumerate(self._buckets):
+                members = [self._parameters[i] for i in bucket]
+                flat = torch.cat([torch.zeros_like(p).reshape(-1) for p in members])
+                sizes = [p.numel() for p in members]
+                parts = [part.view(p.shape) for part, p in zip(flat.split(sizes), members, strict=True)]
+                running.append(self._sent(number, flat, parts, members))
+            self._used_anywhere(_Round())
+            for work in running:
+                work.wait()
 
     @staticmethod
     def _in_place(grads: list[Any]) -> bool:

@@ -85,6 +85,9 @@ class State:
 
         within = [s for module in self.modules for m in module.modules() if (s := states.get(m)) is not None]
         self.all = list(dict.fromkeys([self, *within]))
+        for state in self.all:
+            for flat in state.flats:
+                flat.bind()  # what was loaded in the parameters' place may be elsewhere than they were
         device = next((f.device for s in self.all for f in s.flats), torch.device("cpu"))
         if device.type == "cuda":
             self.comms.copy_in = torch.cuda.Stream(device)

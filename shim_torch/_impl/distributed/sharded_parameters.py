@@ -8,29 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from shim_torch._impl.distributed import collectives
-from shim_torch._impl.distributed.parts import contiguous_strides
-from shim_torch._impl.distributed.redistribute import chunk
 from shim_torch._impl.distributed.reductions import ReduceOp
-from shim_torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
-from shim_torch.distributed.tensor.placement_types import Replicate, Shard
-
-
-@dataclasses.dataclass
-class Piece:
-    """A parameter: ``part`` is this process's, ``whole`` has memory while it is gathered."""
-
-    owners: list[tuple[Any, str]]  # modules that have it, and as what
-    part: Any
-    whole: Any
-    dim: int  # that is split
-    size: int  # elements of a part, with what fills up the last one
-    local: tuple[int, ...]  # this part's shape
-    accumulated: Any = None  # gradients that were not reduced yet
-
-    def show(self, parameter: Any) -> None:
-        """Makes the part, or the whole, the modules' parameter."""
-        for module, name in self.owners:
-            module._parameters[name] = parameter
+from shim_torch._impl.distributed.sharded_pieces import Piece, piece
 
 
 @dataclasses.dataclass
@@ -79,11 +58,13 @@ class Flat:
         self.at = mesh.get_coordinate()[-1]
         first = owned[0][0]
         self.dtype, self.device = first.dtype, first.device
-        self.pieces = [self._piece(p, owners, place(p)) for p, owners in owned]
+        self.pieces = [piece(p, owners, place(p), mesh, self.gathered_dtype) for p, owners in owned]
         self.total = sum(p.size for p in self.pieces)
         self.data: Any = None
         self.whole_there = False
         self._gathering: Any = None
+        for p in self.pieces:
+            p.show(p.part)
         self.bind()
 
     @property
@@ -91,26 +72,6 @@ class Flat:
         """Of the whole parameters."""
         wanted = self.policy.param_dtype
         return wanted if wanted is not None and self.dtype.is_floating_point else self.dtype
-
-    def _piece(self, p: Any, owners: Any, dim: int) -> Piece:
-        import shim_torch as torch
-        from shim_torch.distributed.tensor import DTensor
-
-        rows, first = chunk(p.shape[dim], self.n, self.at)
-        if dim and p.shape[dim] % self.n:
-            raise NotImplementedError(
-                f"FSDP does not support uneven sharding on dim {dim}: {tuple(p.shape)} (world size: {self.n})"
-            )
-        local = p.detach().narrow(dim, first, rows).contiguous()
-        spec = DTensorSpec(
-            self.mesh, (Replicate(),) * (self.mesh.ndim - 1) + (Shard(dim),),
-            TensorMeta(p.shape, contiguous_strides(p.shape), p.dtype),
-        )  # fmt: skip
-        part = torch.nn.Parameter(DTensor(local, spec), p.requires_grad)
-        whole = torch.nn.Parameter(torch.empty(p.shape, dtype=self.gathered_dtype, device=p.device), p.requires_grad)
-        whole.untyped_storage().resize_(0)
-        size = -(-p.shape[dim] // self.n) * (p.numel() // max(1, p.shape[dim]))
-        return Piece(owners, part, whole, dim, size, tuple(local.shape))
 
     def bind(self) -> None:
         """Takes the parts that the modules have now, and moves them into one tensor where they are not there yet."""
@@ -140,9 +101,7 @@ class Flat:
             p.part._local_tensor = mine
             where += p.size
             if p.whole.device != self.device or p.whole.dtype != self.gathered_dtype:
-                empty = torch.empty(p.part.shape, dtype=self.gathered_dtype, device=self.device)
-                p.whole = torch.nn.Parameter(empty, p.part.requires_grad)
-                p.whole.untyped_storage().resize_(0)
+                p.make_whole(self.gathered_dtype, self.device)
             p.show(p.part)
 
     # --- whole parameters -------------------------------------------------------------------------------------------
@@ -193,8 +152,8 @@ class Flat:
     def _fill(self, p: Piece, parts: Any) -> None:
         import shim_torch as torch
 
-        p.whole.untyped_storage().resize_(p.whole.numel() * p.whole.element_size())
-        target = p.whole.data  # with a count of changes of its own: what was saved is the same again
+        p.memory.untyped_storage().resize_(p.memory.numel() * p.memory.element_size())
+        target = p.memory.data  # with a count of changes of its own: what was saved is the same again
         if p.dim:
             shape = list(target.shape)
             shape[p.dim] //= self.n
@@ -211,7 +170,7 @@ class Flat:
         for p in self.pieces:
             p.show(p.part)
             if self.whole_there:
-                p.whole.untyped_storage().resize_(0)
+                p.memory.untyped_storage().resize_(0)
         self.whole_there = False
 
     # --- gradients --------------------------------------------------------------------------------------------------
@@ -220,7 +179,7 @@ class Flat:
         """Adds this backward's to what is reduced later."""
         wanted = self.policy.reduce_dtype
         for p in self.pieces:
-            if (grad := p.whole.grad) is not None:
+            if (grad := p.gradient()) is not None:
                 grad = grad if wanted is None else grad.to(wanted)
                 p.accumulated = grad if p.accumulated is None else p.accumulated + grad
                 p.whole.grad = None
@@ -232,7 +191,9 @@ class Flat:
         with torch.no_grad():
             if any(p.accumulated is not None for p in self.pieces):
                 self.keep_gradients()
-            found = [(p, p.whole.grad if p.accumulated is None else p.accumulated) for p in self.pieces]
+            found = [(p, p.gradient() if p.accumulated is None else p.accumulated) for p in self.pieces]
+            late = [p.memory.new_zeros(p.gathered) if p.kept is not None else None for p in self.pieces]
+            found = [(p, other if grad is None else grad) for (p, grad), other in zip(found, late, strict=True)]
             found = [(p, grad) for p, grad in found if grad is not None]
             if not found:
                 return None
@@ -263,10 +224,22 @@ class Reduction:
         import shim_torch as torch
 
         self.flat, self.pieces, self.how = flat, pieces, how
-        self.copies = flat.mesh.shape[0] if flat.mesh.ndim > 1 else 1
+        self.copies, self.across = (flat.mesh.shape[0] if flat.mesh.ndim > 1 else 1), how.across
         self.average = how.factor is None and not how.force_sum and sent.dtype in (torch.float32, torch.bfloat16)
         self.out = torch.empty(sent.numel() // flat.n, dtype=sent.dtype, device=sent.device)
         self.work = collectives.reduce_scatter_tensor(self.out, sent, self._op, group=flat.group, async_op=True)
+
+    def _each(self, flat: Any) -> Iterator[tuple[Piece, Any]]:
+        """What belongs to each parameter's part."""
+        where = 0
+        for p in self.pieces:
+            yield p, flat[where : where + p.part._local_tensor.numel()]
+            where += p.size
+
+    def _keep(self) -> None:
+        """Adds this backward's to what the copies have in common later."""
+        for p, mine in self._each(self.out):
+            p.kept = mine.clone() if p.kept is None else p.kept.add_(mine)
 
     @property
     def _op(self) -> Any:
@@ -279,16 +252,21 @@ class Reduction:
 
         with torch.no_grad():
             self.work.wait()
-            if self.copies > 1 and self.how.across:
+            if self.copies > 1 and not self.across:
+                self._keep()
+                return
+            if self.copies > 1:
+                for p, mine in self._each(self.out):
+                    if p.kept is not None:
+                        mine.add_(p.kept)
+                        p.kept = None
                 collectives.all_reduce(self.out, self._op, group=self.flat.mesh.get_group(0))
             if self.how.hook is not None:
                 self.how.hook(self.out)
             if not self.average:
                 self.out.div_(self.flat.n * self.copies if self.how.factor is None else self.how.factor)
-            whole, where = self.out.to(self.flat.dtype), 0
-            for p in self.pieces:
-                new = whole[where : where + p.part._local_tensor.numel()].view(p.local)
-                where += p.size
+            for p, mine in self._each(self.out.to(self.flat.dtype)):
+                new = mine.view(p.local)
                 if p.part.grad is None:
                     p.part.grad = DTensor(new, p.part._spec)
                 else:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _StridedShard
 
 R = Replicate()
 SUM = Partial("sum")
@@ -52,6 +52,10 @@ def _pointwise(c: Call) -> list[Strategy]:
             placed.append(Shard(own) if own >= 0 and shape[own] == c.out[d] and shape[own] > 1 else R)
         if any(p != R for p in placed):
             found.append((Shard(d), placed))
+    for p in {p for p in c.placed if isinstance(p, _StridedShard)}:  # as it lies, where all tensors have the dims
+        if all(len(shape) in (0, ndim) for shape in c.shapes):
+            split = [len(shape) == ndim and shape[p.dim] == c.out[p.dim] for shape in c.shapes]
+            found.append((p, [p if there else R for there in split]))
     n = len(c.shapes)
     whole = c.name == "_to_copy" and c.kwargs.get("dtype") is not None and not c.kwargs["dtype"].is_floating_point
     if (not whole and c.name in _CARRIES and (n == 1 or c.name == "copy")) or (c.name in _ADDS and n == 2):

@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.distributed.parts import _as_copies
 from shim_torch._impl.distributed.redistribute import move
-from shim_torch.distributed.tensor.placement_types import Partial, Replicate, Shard
+from shim_torch.distributed.tensor.placement_types import Partial, Replicate, _Split
 
 
 def total_norm(tensors: list[Any], order: float) -> Any:
@@ -16,7 +16,7 @@ def total_norm(tensors: list[Any], order: float) -> Any:
 
     by_kind: dict[Any, list[Any]] = {}
     for t in tensors:
-        split = tuple(isinstance(p, Shard) for p in t.placements)
+        split = tuple(isinstance(p, _Split) for p in t.placements)
         if any(p.is_partial() for p in t.placements):
             t, split = t.redistribute(placements=[Replicate()] * t.device_mesh.ndim), (False,) * t.device_mesh.ndim
         by_kind.setdefault((t.device_mesh, split), []).append(t)

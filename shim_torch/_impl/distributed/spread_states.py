@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shim_torch._impl.distributed.checkpoint_items import box
 from shim_torch._impl.distributed.checks import found
 from shim_torch._impl.distributed.on_devices import carrier
-from shim_torch._impl.distributed.redistribute import local_shape
+from shim_torch._impl.distributed.redistribute import move
 from shim_torch._impl.native import _core
+from shim_torch.distributed.tensor.placement_types import Replicate
 
 
 def is_first() -> bool:
@@ -31,8 +31,8 @@ def _part(value: Any, like: Any) -> Any:
     spec = getattr(like, "_spec", None)
     if spec is None or hasattr(value, "_spec"):
         return value
-    shape, offset = local_shape(like.shape, spec.mesh, spec.placements)
-    local = box(value.detach(), offset, shape).to(like.device).contiguous()
+    local = move(value.detach(), like.shape, spec.mesh, [Replicate()] * spec.mesh.ndim, spec.placements)
+    local = local.to(like.device).contiguous()
     return DTensor(local if local.data_ptr() != value.data_ptr() else local.clone(), spec)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -35,22 +34,6 @@ def define(qualified: str, overload: str) -> bool:
     namespace, _, name = qualified.partition("::")
     packet = getattr(getattr(shim_torch.ops, namespace), name, None)
     return getattr(packet, overload or "default", None) is not None
-
-
-_SETTINGS: dict[str, Callable[[Any], Any]] = {
-    "deterministic_algorithms": lambda torch: torch.are_deterministic_algorithms_enabled(),
-    "cudnn_deterministic": lambda torch: torch.backends.cudnn.deterministic,
-    "cudnn_benchmark": lambda torch: torch.backends.cudnn.benchmark,
-    "allow_tf32": lambda torch: torch.backends.cuda.matmul.allow_tf32,
-    "cuda_device_count": lambda torch: torch.cuda.device_count(),
-}
-
-
-def setting(name: str) -> int:
-    """What the process is set to. Errors: KeyError for a name that there is none of."""
-    import shim_torch
-
-    return int(_SETTINGS[name](shim_torch))
 
 
 def stream(handle: int, device: int) -> Any:

@@ -40,6 +40,8 @@ def _files() -> dict[str, str]:
     for line in (DATA / "cxx_headers.txt").read_text(encoding="utf-8").splitlines():
         target, _, names = line.partition(": ")
         made.update(dict.fromkeys(names.split(), f"#pragma once\n#include <shim/{target}>\n"))
+    operators = set(re.findall(r"^inline [^(]*?(\w+)\(", functions, re.M))
+    made.update(dict.fromkeys((f"ATen/ops/{name}.h" for name in operators), "#pragma once\n#include <shim/torch.h>\n"))
     return made
 
 
@@ -66,6 +68,11 @@ def _generated() -> str:
                 file.write(text)
             os.replace(own, path)
     return folder
+
+
+def made_folder() -> str:
+    """The folder of what is made."""
+    return _generated()
 
 
 def folders() -> list[str]:

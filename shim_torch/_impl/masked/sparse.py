@@ -96,7 +96,7 @@ def reduced(name: str, input: Any, dims: tuple[int, ...], keepdim: bool, dtype: 
 
 def _made(name: str, indices: Any, values: Any, size: list[int], gone: list[int]) -> Any:
     """The COO tensor with the reduced dims of size 1."""
-    from shim_torch._impl.records.reduce.distinct_values import unique
+    from shim_torch._impl.tensor.distinct import unique
 
     moved = indices.clone()
     for d in gone:

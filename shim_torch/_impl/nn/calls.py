@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 
 
 class _Operators:
@@ -43,3 +44,10 @@ def _override(function: Callable[..., Any], by_place: int, *relevant: Any) -> An
     given = [values[n] for n in names]
     named = dict(zip(names[by_place:], given[by_place:], strict=True))
     return _core._handle_torch_function(function, relevant, *given[:by_place], **named)
+
+
+def expanded(input: Any, target: Any) -> tuple[Any, Any]:
+    """The two in the shape that they meet in: a tensor of no dims then counts for the dtype, as PyTorch has it."""
+    if input.dtype == target.dtype or input.dim() == target.dim():
+        return input, target
+    return tuple(torch.broadcast_tensors([input, target]))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.nn.calls import _overridden, _override, operators
+from shim_torch._impl.nn.calls import _overridden, _override, expanded, operators
 from shim_torch.nn import _reduction
 
 
@@ -120,7 +120,7 @@ def mse_loss(
     if weight is not None:
         reduction = old_reduction(reduction, size_average, reduce)
         return _weighted((input - target) ** 2, weight, input, reduction, mean=lambda d: d.sum() / weight.sum())
-    return operators.mse_loss(input, target, _number(reduction, size_average, reduce))
+    return operators.mse_loss(*expanded(input, target), _number(reduction, size_average, reduce))
 
 
 def l1_loss(
@@ -138,7 +138,7 @@ def l1_loss(
     if weight is not None:
         reduction = old_reduction(reduction, size_average, reduce)
         return _weighted((input - target).abs(), weight, input, reduction, mean=lambda d: d.sum() / weight.sum())
-    return operators.l1_loss(input, target, _number(reduction, size_average, reduce))
+    return operators.l1_loss(*expanded(input, target), _number(reduction, size_average, reduce))
 
 
 def smooth_l1_loss(
@@ -148,7 +148,7 @@ def smooth_l1_loss(
     if _overridden(input, target):
         return _override(smooth_l1_loss, 2, input, target)
     _check_sizes(input, target)
-    return operators.smooth_l1_loss(input, target, _number(reduction, size_average, reduce), beta)
+    return operators.smooth_l1_loss(*expanded(input, target), _number(reduction, size_average, reduce), beta)
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:

@@ -135,7 +135,7 @@ def _spread(e: Entries) -> Entries:
 
 def _gathered(e: Entries, block: tuple[int, int]) -> Entries:
     """1x1 entries gathered into blocks; what a block lacks is zero."""
-    from shim_torch._impl.records.reduce.distinct_values import unique
+    from shim_torch._impl.tensor.distinct import unique
 
     b0, b1 = block
     down, across = e.blocks[0] // b0, e.blocks[1] // b1

@@ -49,7 +49,7 @@ def _refuse_blocks() -> Any:
 
 def _merged(one: Any, two: Any) -> Any:
     """The entries of both, those of one place summed."""
-    from shim_torch._impl.records.reduce.distinct_values import unique
+    from shim_torch._impl.tensor.distinct import unique
 
     down, across = one.blocks
 

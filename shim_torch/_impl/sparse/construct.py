@@ -7,8 +7,10 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import invariants
+from shim_torch._impl.surface import naming
 from shim_torch._impl.table.arguments import need_tensor
 from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.overridable import overridable
 
 _SIGNATURES = """sparse_coo_tensor() received an invalid combination of arguments - got ({}), but expected one of:
  * (object indices, object values, *, torch.dtype dtype = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False, bool check_invariants = None, bool is_coalesced = None)
@@ -158,6 +160,7 @@ sparse_bsr_tensor = _compressed("sparse_bsr_tensor", _core.sparse_bsr, ("crow_in
 sparse_bsc_tensor = _compressed("sparse_bsc_tensor", _core.sparse_bsc, ("ccol_indices", "row_indices"))
 
 
+@overridable
 def dsmm(input: Any, mat2: Any) -> Any:
     """``torch.mm`` by an older name."""
     return input.mm(mat2)
@@ -166,17 +169,23 @@ def dsmm(input: Any, mat2: Any) -> Any:
 spmm = dsmm
 
 
+@overridable
 def hsmm(mat1: Any, mat2: Any) -> Any:
     """``torch.hspmm`` by an older name."""
     return torch.hspmm(mat1, mat2)
 
 
+@overridable
 def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``torch.sspaddmm`` by an older name."""
     return torch.sspaddmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
+@overridable
 def native_norm(input: Any, p: Any = 2) -> Any:
     """The norm of all entries of a sparse tensor."""
     need_tensor(input, "native_norm")
     return input.norm(p)
+
+
+naming.present(globals(), "torch")

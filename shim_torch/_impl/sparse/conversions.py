@@ -111,6 +111,27 @@ def mask(t: Any, pattern: Any) -> Any:
     return coo.make(p.indices.clone(), values_at(t, p.indices, p.sparse_dim), t.shape, p.coalesced)
 
 
+def projected(t: Any, pattern: Any, count: bool) -> Any:
+    """The entries of ``t``, zero where ``pattern`` has none; ``count``: times the number of the pattern's entries there."""
+    name = "_sparse_mask_projection"
+    p, q = coo.raw_part(t, name), coo.raw_part(pattern, name)
+    if t.shape != pattern.shape:
+        raise RuntimeError(
+            f"{name}(): operands have incompatible sizes; self has size {list(t.shape)} but mask has size "
+            f"{list(pattern.shape)}"
+        )
+    if p.sparse_dim != q.sparse_dim:
+        raise RuntimeError(
+            f"{name}(): the number of sparse dimensions in `self` should match that of the `mask`. Got "
+            f"`self.sparse_dim() == {p.sparse_dim}` != `mask.sparse_dim() == {q.sparse_dim}`."
+        )
+    size = t.shape[: p.sparse_dim]
+    same = coo.flat(p.indices, size).unsqueeze(1) == coo.flat(q.indices, size)
+    times = same.sum(1) if count else same.any(1)
+    values = p.values * times.to(p.values.dtype).reshape(-1, *[1] * (p.values.dim() - 1))
+    return coo.make(p.indices.clone(), values, t.shape, p.coalesced)
+
+
 def values_at(t: Any, indices: Any, sparse_dim: int) -> Any:
     """The rows of a sparse tensor at (sparse_dim, n) indices; zeros where it has no entry."""
     if t.layout != _core.sparse_coo:

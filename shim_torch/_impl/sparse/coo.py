@@ -208,7 +208,7 @@ def sum_rows(values: Any, place: Any, count: int) -> Any:
 
 def coalesce(t: Any) -> Any:
     """Entries sorted, those of one place summed."""
-    from shim_torch._impl.records.reduce.distinct_values import unique
+    from shim_torch._impl.tensor.distinct import unique
 
     p = parts(t)
     if p.coalesced or p.values.shape[0] < 2:

@@ -162,7 +162,7 @@ def native_norm(self: Any, p: Any = 2) -> Any:
 
 def _groups(p: Any, size: Any, dim: int) -> tuple[Any, int]:
     """The entries numbered by their indices in all sparse dims but ``dim``."""
-    from shim_torch._impl.records.reduce.distinct_values import unique
+    from shim_torch._impl.tensor.distinct import unique
 
     left = [d for d in range(p.sparse_dim) if d != dim]
     if not left:

@@ -31,7 +31,7 @@ def sspmm(mat1: Any, mat2: Any) -> Any:
 
 
 def _rows(t: Any) -> Any:
-    from shim_torch._impl.records.reduce.distinct_values import unique
+    from shim_torch._impl.tensor.distinct import unique
 
     return unique(_entries(t).indices[0])
 

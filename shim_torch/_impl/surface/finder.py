@@ -7,7 +7,7 @@ After execution, public names of a module get PyTorch's ``__module__`` (``naming
 from __future__ import annotations
 
 import sys
-import threading
+from _thread import _local  # threading.local: threading takes longer to import than all that is used of it
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -25,7 +25,7 @@ _NOT_PRESENTED = (
     "shim_torch.utils.data._utils",
 )
 when_finished: list[Callable[[ModuleType], None]] = []  # called with each module
-_looking = threading.local()  # .name: a finder further on may ask all finders again
+_looking = _local()  # .name: a finder further on may ask all finders again
 
 
 class SurfaceFinder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -10,10 +9,8 @@ from typing import Any
 
 from shim_torch._impl import data
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.formats import following
-from shim_torch._impl.table.guards import guarded
+from shim_torch._impl.table import rows
 from shim_torch._impl.table.record import RECORDS, Record, function
-from shim_torch._impl.table.run import make_run
 from shim_torch._impl.table.symbols import install_symbols
 from shim_torch._impl.utils.uncollected import Uncollected
 
@@ -156,7 +153,6 @@ _functions: dict[str, list[Record]] = {}  # module -> the records that give it f
 _whole = False  # whether the families of LATER are defined
 _completing = False
 when_complete: list[Callable[[], None]] = []
-_lock = threading.RLock()
 
 
 def define_families(families: Iterable[str]) -> None:
@@ -164,7 +160,8 @@ def define_families(families: Iterable[str]) -> None:
     held = Uncollected()
     try:
         for family in families:
-            import_module(f"shim_torch._impl.records.{family}")
+            if not rows.add(family):
+                import_module(f"shim_torch._impl.records.{family}")
         for key, record in list(RECORDS.items()):
             if key not in _defined:
                 define(record)
@@ -177,7 +174,7 @@ def complete() -> bool:
     global _whole, _completing
     if _whole:
         return False
-    with _lock:
+    with rows.lock:
         if _whole:  # by another thread, in the meantime
             return True
         if _completing:  # asked for by what is being defined
@@ -220,16 +217,30 @@ def having(trait: str, value: Any = True) -> Iterator[Record]:
 
 
 def define(record: Record) -> list[str]:
-    """Adds one record to the table; the qualified names it got."""
-    run = make_run(record) if record.kind == "kernel" else record.body
-    if record.follows:
-        run = following(record, run)
-    run = guarded(record, run)
-    names: list[str] = _core.define(record, run)
-    _defined[record.key] = list(dict.fromkeys(n.partition("::")[2] for n in names))
+    """Adds one record to the table; the names it got, without the namespace."""
+    names: list[str] = _core.define(record, _run_of(record) if record.row is None else _waiting_run(record))
+    _defined[record.key] = names
     if record.function:
         _functions.setdefault(record.module, []).append(record)
     return names
+
+
+def _run_of(record: Record) -> Callable[..., Any]:
+    made: Callable[..., Any] = rows.import_late("shim_torch._impl.table.runs").run_of(
+        record
+    )  # late: many run native kernels alone
+    return made
+
+
+def _waiting_run(record: Record) -> Callable[..., Any]:
+    """What calls of an operator run whose record waits for its module: ``run_of(record)``, which takes its place at the first call."""
+
+    def run(*bound: Any) -> Any:
+        made = _run_of(record)
+        _core.replace_run([f"{record.ns}::{name}" for name in _defined[record.key]], run, made)
+        return made(*bound)
+
+    return run
 
 
 def functions(module: str = "") -> dict[str, Any]:

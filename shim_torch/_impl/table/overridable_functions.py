@@ -12,7 +12,7 @@ import inspect
 from collections import defaultdict
 from collections.abc import Callable
 from keyword import iskeyword
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from shim_torch._impl import data
@@ -144,7 +144,8 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
         return [itself, *(inspect.Parameter(n, plain) for n in _METHOD_ARGUMENTS[function.__name__].split())]
     if function.__name__ == "__get__":
         return [itself]
-    schema = _core.operator_overloads(f"aten::{function.__name__}")
+    written_here = isinstance(function, FunctionType) and function not in methods() and _names_its_arguments(function)
+    schema = [] if written_here else _core.operator_overloads(f"aten::{function.__name__}")
     if schema and not function.__name__.startswith("__"):
         return _of_operator(function, schema[0], function in methods())
     try:
@@ -152,6 +153,10 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
     except (TypeError, ValueError):
         return [itself] if function in methods() else []
     return [p.replace(annotation=inspect.Parameter.empty) for p in given]
+
+
+def _names_its_arguments(function: Any) -> bool:
+    return all(p.kind is not inspect.Parameter.VAR_POSITIONAL for p in inspect.signature(function).parameters.values())
 
 
 def _of_operator(function: Any, overload: str, method: bool) -> list[inspect.Parameter]:

@@ -16,6 +16,7 @@ formula does not name is not saved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -49,6 +50,8 @@ TRAITS: dict[str, str] = {
     "dim_names": "argument_errors.cpp: PyTorch's takes names=, which is refused",
     "reads_math_bits": "call.cpp, inplace.cpp: its kernels see to conjugate and negative bits themselves",
     "part_of": "record_plan.cpp, overlap.cpp: PyTorch's operator that it is a part of, as gradients and warnings say",
+    "gradient_name": "formula_plan.cpp, call.cpp: what PyTorch calls its node where that is not the operator's own name; of a "
+    "composite the node of its last part; True: the composite's own name",
     "overlap": "overlap.cpp: an input may be what is written, if it is all of it; 'refused': it may not, 'unchecked': "
     "out= may be anything",
     "expanded": "overlap.cpp: may write to expanded tensors: 'same_value' (it writes one), or with a warning that "
@@ -67,6 +70,13 @@ TRAITS: dict[str, str] = {
     "never_differentiable": "inplace.cpp: has no gradient, so that out= may be given what needs one",
     "forward_error_name": "call.cpp: has no forward-mode formula in PyTorch, whose error calls it so",
 }
+
+CODE = ("body", "shape", "dtype", "grad", "fused", "order")  # what of a record is code, and comes with its module
+
+
+def node_name(operator: str) -> str:
+    """PyTorch's name of an operator's node: a letter is large after a line and after a digit (AvgPool2DBackward0)."""
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"_|(?<=\d)", operator)) + "Backward0"
 
 
 class Record:
@@ -98,6 +108,7 @@ class Record:
         "order",
         "ops_only",
         "traits",
+        "row",
     )
 
     def __init__(
@@ -145,12 +156,21 @@ class Record:
         self.follows = tuple(follows)
         self.order = order
         self.ops_only = ops_only
+        if traits.get("gradient_name") is True:
+            traits["gradient_name"] = node_name(self.name)
         self.traits = traits
+        self.row: Any = None  # of a record whose module is not imported yet (table/rows.py)
         if traits and (unknown := traits.keys() - TRAITS.keys()):
             raise TypeError(f"{self.key}: unknown options {sorted(unknown)}")
-        if self.key in RECORDS:
-            raise TypeError(f"{self.key}: declared twice")
-        RECORDS[self.key] = self
+
+    def __getattr__(self, name: str) -> Any:
+        """What only the module of the record's family has: its functions."""
+        if name not in CODE or getattr(self, "row", None) is None:
+            raise AttributeError(f"'Record' object has no attribute '{name}'", name=name, obj=self)
+        from shim_torch._impl.table.rows import import_family
+
+        import_family(self)
+        return getattr(self, name)
 
     @property
     def pointwise(self) -> bool:
@@ -204,6 +224,18 @@ def _names_known(record: Record, what: str, names: Sequence[str], known: set[str
         raise TypeError(f"{record.schema}: {what} names {wrong}, which the schema does not have")
 
 
+def _declare(record: Record) -> None:
+    """Adds the record to the others, or gives one that waits for its module what it waits for."""
+    known = RECORDS.setdefault(record.key, record)
+    if known is record:
+        return
+    if known.row is None:
+        raise TypeError(f"{record.key}: declared twice")
+    from shim_torch._impl.table.rows import take_code
+
+    take_code(known, record)
+
+
 def op(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares an operator with a body over ``xp``; see the module's docstring for the options.
 
@@ -225,7 +257,7 @@ def op(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[.
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
-        Record(schema, body, "kernel", **options)
+        _declare(Record(schema, body, "kernel", **options))
         return body
 
     return declare
@@ -235,7 +267,7 @@ def composite(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Cal
     """Declares an operator whose body is torch calls on tensors (by schema order); gradients and meta come from those."""
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
-        Record(schema, body, "composite", **options)
+        _declare(Record(schema, body, "composite", **options))
         return body
 
     return declare
@@ -245,7 +277,7 @@ def direct(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callab
     """Declares an operator whose body gets tensors and returns tensors, run without history: ``grad`` gives its gradients."""
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
-        Record(schema, body, "direct", **options)
+        _declare(Record(schema, body, "direct", **options))
         return body
 
     return declare
@@ -255,7 +287,7 @@ def view(schema: str, **options: Any) -> Callable[[Callable[..., Any]], Callable
     """Declares a view: the body gets tensors and returns a tensor (or list) that shares storage, without history."""
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
-        Record(schema, body, "view", **options)
+        _declare(Record(schema, body, "view", **options))
         return body
 
     return declare

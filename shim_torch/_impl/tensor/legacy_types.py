@@ -47,6 +47,8 @@ class tensortype(type):
             raise TypeError(f"type {cls} not available: {_core.cuda_why_not()}")
         return constructor.build(args, kwargs, cls.dtype, cls._device, typed=True)
 
+    is_xpu = False
+
     @property
     def is_cuda(cls) -> bool:
         """Whether the type is one of torch.cuda."""

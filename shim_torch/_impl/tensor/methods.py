@@ -137,11 +137,33 @@ def _refusing_method(name: str) -> Any:
     return method
 
 
+def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+    """As torch.lu, in a plain tuple."""
+    from shim_torch._lowrank import lu
+
+    return tuple(lu(self, pivot, get_infos))
+
+
+# Gone: they say what to use.
+_REMOVED = "eig lstsq solve symeig".split()
+
+
+def _removed_method(name: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        from shim_torch import _linalg_utils
+
+        return getattr(_linalg_utils, name)(self, *args, **kwargs)
+
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = f"Removed from PyTorch; use torch.linalg.{'eigh' if name == 'symeig' else name}."
+    return method
+
+
 def install(tensor_type: Any) -> None:
     """Gives the tensor type what it does not have yet of the above."""
     names = (is_nonzero, is_same_size, is_set_to, is_distributed, float_power_, chalf,
-             resize, resize_as, _fill_grown, _is_all_true, _is_any_true, _fix_weakref, _is_zerotensor,
-             *map(_named_method, _NAMED), *map(_operator_method, _OPERATORS), *map(_refusing_method, _REFUSED))  # fmt: skip
+             resize, resize_as, _fill_grown, lu, _is_all_true, _is_any_true, _fix_weakref, _is_zerotensor,
+             *map(_named_method, _NAMED), *map(_removed_method, _REMOVED), *map(_operator_method, _OPERATORS), *map(_refusing_method, _REFUSED))  # fmt: skip
     for function in names:
         if not hasattr(tensor_type, function.__name__):
             setattr(tensor_type, function.__name__, function)

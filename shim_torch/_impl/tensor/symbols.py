@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.surface import naming
+from shim_torch._impl.table.overridable import overridable
 from shim_torch._impl.table.tags import Tag as Tag
 
 
@@ -35,33 +37,39 @@ def _scheme(name: str) -> qscheme:
     return _SCHEMES[name]
 
 
+@overridable
 def sym_int(a: Any) -> int:
     """``int(a)``: sizes are plain numbers here."""
     return int(a)
 
 
+@overridable
 def sym_float(a: Any) -> float:
     """``a`` as a float."""
     return float(a)
 
 
+@overridable
 def sym_max(a: Any, b: Any) -> Any:
     """The larger; a float if either is one."""
     found = max(a, b)
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
 
+@overridable
 def sym_min(a: Any, b: Any) -> Any:
     """The smaller; a float if either is one."""
     found = min(a, b)
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
 
+@overridable
 def sym_not(a: Any) -> bool:
     """``not a``."""
     return not a
 
 
+@overridable
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """``t if b else f``."""
     if not isinstance(b, bool):
@@ -73,11 +81,13 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
     return t if b else f
 
 
+@overridable
 def sym_sum(args: Any) -> Any:
     """The sum of a list of numbers."""
     return sum(args)
 
 
+@overridable
 def _sym_sqrt(a: Any) -> float:
     return math.sqrt(a)
 
@@ -161,3 +171,6 @@ class SymBool:
 def set_vital(name: str, attribute: str, value: str) -> bool:
     """PyTorch notes vital signs of a program where TORCH_VITAL is set; nothing is noted here."""
     return False
+
+
+naming.present(globals(), "torch", {"torch._higher_order_ops.while_loop": ("while_loop",)})

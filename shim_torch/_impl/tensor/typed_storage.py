@@ -271,9 +271,13 @@ for _name in "double float half long int short char byte bool bfloat16 complex_d
     setattr(TypedStorage, _name, lambda self, _to=getattr(_core, _dtype): self._to(_to))
 
 
-@cache
 def legacy_storage(name: str, device_type: str = "cpu") -> Any:
     """``torch.FloatStorage`` and its like: a TypedStorage of one dtype on one device. KeyError for an unknown name."""
+    return _legacy_storage(name, device_type)
+
+
+@cache  # by both arguments, in one way to write them: one class each
+def _legacy_storage(name: str, device_type: str) -> Any:
     return legacy_class_of(TypedStorage, name, device_type)
 
 

@@ -8,7 +8,7 @@ from shim_torch._impl.distributed import dispatch, parts, redistribute
 from shim_torch._impl.native import _core
 from shim_torch.distributed.device_mesh import DeviceMesh, entered_mesh, init_device_mesh
 from shim_torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
-from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+from shim_torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard, _Split
 
 __all__ = [
     "DTensor", "DeviceMesh", "Partial", "Placement", "Replicate", "Shard", "distribute_module", "distribute_tensor", "empty", "full",
@@ -129,7 +129,7 @@ class _FromLocal(_function()):  # type: ignore[misc]
         if shape is None:
             sizes = list(local.shape)
             for i, p in enumerate(placements):
-                if isinstance(p, Shard):
+                if isinstance(p, _Split):
                     sizes[p.dim] *= mesh.shape[i]
             shape, stride = tuple(sizes), _strides(local, sizes)
         elif stride is None:
@@ -205,15 +205,15 @@ def distribute_tensor(
     if not tensor.is_leaf:
         raise RuntimeError("`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!")
     placements = redistribute.normal(placements, mesh, tensor.dim())
-    whole = tensor.detach().to(mesh.device_type)
-    if src_data_rank is not None:
+    whole = tensor.detach() if tensor.is_meta else tensor.detach().to(mesh.device_type)
+    if src_data_rank is not None and not tensor.is_meta:
         whole = whole.contiguous() if whole is not tensor.detach() else whole.clone()
         whole = whole.clone() if whole.data_ptr() == tensor.data_ptr() else whole
         for i in range(mesh.ndim):
             if mesh.shape[i] > 1:
                 broadcast(whole, group=mesh.get_group(i), group_src=src_data_rank)
     local = redistribute.move(whole, whole.shape, mesh, [Replicate()] * mesh.ndim, placements)
-    local = local.clone() if local.data_ptr() == tensor.data_ptr() else local
+    local = local.clone() if local.is_meta or local.data_ptr() == tensor.data_ptr() else local
     meta = TensorMeta(tensor.shape, tuple(tensor.stride()), tensor.dtype)
     return DTensor(local, DTensorSpec(mesh, placements, meta), requires_grad=tensor.requires_grad)
 

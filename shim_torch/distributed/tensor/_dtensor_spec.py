@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from shim_torch.distributed.tensor.placement_types import Placement, Shard
+from shim_torch.distributed.tensor.placement_types import Placement, _Split
 
 __all__ = ["DTensorSpec", "TensorMeta"]
 
@@ -62,7 +62,7 @@ class DTensorSpec:
         """For each dimension of the tensor the mesh dimension that splits it, -1 for none."""
         found = [-1] * self.ndim
         for i, each in enumerate(self.placements):
-            if isinstance(each, Shard):
+            if isinstance(each, _Split):
                 found[each.dim] = i
         return found
 

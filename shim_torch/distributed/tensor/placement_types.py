@@ -31,11 +31,15 @@ class Placement:
         return f"{type(self).__name__}({inner})"
 
 
-class Shard(Placement):
-    """Split along a dimension, as ``torch.chunk`` cuts."""
+class _Split(Placement):
+    """Each device has some places of a dimension."""
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
+
+
+class Shard(_Split):
+    """Split along a dimension, as ``torch.chunk`` cuts."""
 
     @staticmethod
     def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
@@ -51,12 +55,15 @@ class Shard(Placement):
         return f"S({self.dim})"
 
 
-class _StridedShard(Shard):
+class _StridedShard(_Split):
     """Split along a dimension that another mesh dimension splits as well."""
 
     def __init__(self, dim: int, *, split_factor: int) -> None:
         super().__init__(dim)
         self.split_factor = split_factor
+
+    def __repr__(self) -> str:
+        return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"
 
     def __str__(self) -> str:
         return f"_S({self.dim}, {self.split_factor})"

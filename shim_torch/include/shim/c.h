@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHIM_CXX_INTERFACE 1
+#define SHIM_CXX_INTERFACE 2
 #define SHIM_CXX_API extern "C" __attribute__((visibility("default")))
 
 // A value both ways. Arguments are borrowed; results are owned, their lists made by malloc() and freed by shim_cxx_release().
@@ -57,7 +57,9 @@ enum ShimKind : int {
   SHIM_INDEX,
   SHIM_NOT_IMPLEMENTED,
   SHIM_OUT_OF_MEMORY,
-  SHIM_PYTHON = 100  // any other class: the exception itself is kept, and raised again by shim_cxx_raise()
+  SHIM_LINALG = 99,
+  SHIM_PYTHON = 100,       // any other class: the exception itself is kept, and raised again by shim_cxx_raise()
+  SHIM_ACCELERATOR = 1000  // of a device's driver; its error's number is added
 };
 SHIM_CXX_API int shim_cxx_error(const char** text);                // the kind of this thread's last error
 SHIM_CXX_API void shim_cxx_set_error(int kind, const char* text);  // what a kernel failed with
@@ -87,17 +89,14 @@ enum ShimFact : int {
   SHIM_IS_PINNED,
   SHIM_USES,
   SHIM_STORAGE_BYTES,
-  SHIM_IS_SPARSE
+  SHIM_LAYOUT_OF
 };
 SHIM_CXX_API int64_t shim_cxx_fact(ShimTensor*, int fact, int64_t value);  // -1: failed
-SHIM_CXX_API int shim_cxx_attribute(
-    ShimTensor*, const char* name, ShimTensor** result);  // a tensor or null: grad, data
-SHIM_CXX_API int shim_cxx_set_grad(ShimTensor*, ShimTensor* grad);
-SHIM_CXX_API int shim_cxx_backward(ShimTensor*, ShimTensor* gradient, int keep_graph, int create_graph);
 
 // The thread's modes: 0 or 1 sets one, -1 asks; what it was.
 SHIM_CXX_API int shim_cxx_grad_mode(int on);
 SHIM_CXX_API int shim_cxx_inference_mode(int on);
+SHIM_CXX_API int shim_cxx_below_autograd(int on);  // kernels of Autograd keys are passed over
 SHIM_CXX_API int shim_cxx_default_dtype(int dtype);
 // Runs f over pieces of the range on the pool, the GIL released meanwhile.
 SHIM_CXX_API int shim_cxx_parallel_for(
@@ -105,9 +104,6 @@ SHIM_CXX_API int shim_cxx_parallel_for(
 SHIM_CXX_API void* shim_cxx_unlock(void);  // releases the GIL, if this thread holds it
 SHIM_CXX_API void shim_cxx_lock(void*);    // what shim_cxx_unlock() gave
 
-// Settings of the process, by name: those of at::Context, and cuda_device_count. -1: there is none of that name.
-SHIM_CXX_API int64_t shim_cxx_setting(const char* name);
-SHIM_CXX_API int shim_cxx_record_stream(ShimTensor*, const ShimCell* stream);
 // Generators: reserves `value` numbers a thread, and the seed and the offset of the first; the device's type and index; the seed.
 enum ShimGenerator : int { SHIM_PHILOX, SHIM_GENERATOR_DEVICE, SHIM_GENERATOR_SEED };
 SHIM_CXX_API int shim_cxx_generator(const ShimCell* generator, int what, uint64_t value, uint64_t answer[2]);
@@ -116,6 +112,13 @@ SHIM_CXX_API int shim_cxx_default_generator(int32_t device_type, int32_t index, 
 // Python objects; the caller holds the GIL. A tag says what is wanted; 1: it is none.
 SHIM_CXX_API int shim_cxx_from_python(uint32_t tag, void* object, ShimCell* result);
 SHIM_CXX_API void* shim_cxx_to_python(const ShimCell*);  // a new reference; null with the exception set
+
+// What Python does, by the name of a function of shim_torch._impl.extensions.cxx_calls; a C++ function as Python's, of values.
+SHIM_CXX_API int shim_cxx_python(const char* name, const ShimCell* args, size_t n, ShimCell* result);
+SHIM_CXX_API int shim_cxx_callable(ShimKernel, void* context, void (*destroy)(void*), ShimCell* result);
+// Instances of custom classes (torch::class_): the Python object of what C++ holds, and back. The kind names the C++ type.
+SHIM_CXX_API int shim_cxx_holder(void* holder, void (*destroy)(void*), const char* kind, ShimCell* result);
+SHIM_CXX_API int shim_cxx_held(const ShimCell* object, const char* kind, void** holder);
 
 // Autograd functions (torch::autograd::Function). `ctx` is the Python context, borrowed.
 typedef struct ShimFunction {

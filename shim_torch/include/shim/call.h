@@ -2,11 +2,19 @@
 // Calls of operators: arguments as cells, results from them.
 #include <shim/tensor.h>
 
+namespace c10 {
+class IValue;
+}
 namespace shim {
+
+ShimCell cell(const c10::IValue&);
+inline ShimCell cell(const char* s) { return cell(std::string_view(s)); }
+inline ShimCell cell(const std::string& s) { return cell(std::string_view(s)); }
 
 struct Op {
   const char* name;
   const ShimOp* entry;
+  Op(const char* n, const ShimOp* e) : name(n), entry(e) {}
   Op(const char* n, const char* overload) : name(n), entry(shim_cxx_op(n, overload)) {}
 };
 
@@ -37,8 +45,11 @@ template <> struct Taken<at::Tensor> {
 template <> struct Taken<std::vector<at::Tensor>> {
   static std::vector<at::Tensor> from(ShimCell& c) {
     std::vector<at::Tensor> all;
-    for (uint32_t i = 0; c.tag == SHIM_TENSORS && i < c.n; ++i) {
-      auto* t = static_cast<ShimTensor* const*>(c.p)[i];
+    for (uint32_t i = 0; (c.tag == SHIM_TENSORS || c.tag == SHIM_LIST) && i < c.n; ++i) {
+      const auto* one = c.tag == SHIM_LIST ? static_cast<const ShimCell*>(c.p) + i : nullptr;  // where some are None
+      auto* t = !one                      ? static_cast<ShimTensor* const*>(c.p)[i]
+                : one->tag == SHIM_TENSOR ? static_cast<ShimTensor*>(const_cast<void*>(one->p))
+                                          : nullptr;
       if (t) shim_cxx_retain(t);
       all.push_back(at::Tensor::shim_adopt(t));
     }
@@ -81,6 +92,32 @@ template <class R> R call(const Op& op, const ShimCell* cells, size_t n) {
     else
       return Taken<R>::all(results, std::make_index_sequence<Count<R>::value>());
   }
+}
+
+struct Object {  // a Python object, counted by whoever copies
+  std::shared_ptr<ShimCell> held;
+  const ShimCell& cell() const { return *held; }
+};
+inline Object object_taken(ShimCell c) {
+  return {std::shared_ptr<ShimCell>(new ShimCell(c), [](ShimCell* p) {
+    shim_cxx_release(p, 1);
+    delete p;
+  })};
+}
+template <> struct Taken<Object> {
+  static Object from(ShimCell& c) { return object_taken(std::exchange(c, ShimCell{})); }
+};
+inline ShimCell cell(const Object& o) { return o.held ? o.cell() : none_cell(); }
+inline ShimCell cell(const ShimCell& c) { return c; }
+// What a function of cxx_calls.py gives.
+template <class R, class... A> R python(const char* name, const A&... arguments) {
+  const ShimCell cells[] = {cell(arguments)..., none_cell()};
+  ShimCell result{};
+  check(shim_cxx_python(name, cells, sizeof...(A), &result));
+  if constexpr (std::is_void_v<R>)
+    shim_cxx_release(&result, 1);
+  else
+    return Taken<R>::from(result);
 }
 
 inline at::Tensor with_options(at::Tensor made, const c10::TensorOptions& options) {

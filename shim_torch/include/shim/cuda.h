@@ -34,7 +34,7 @@ namespace shim {
   torch_c10_cuda_check_msg(int32_t(error), file, function, line, true, &message);
   const std::string text = message ? message : cudaGetErrorString(error);
   torch_c10_cuda_free_error_msg(message);
-  throw c10::Error(SHIM_RUNTIME, text);
+  throw c10::AcceleratorError({function, file, line}, int(error), text);
 }
 }  // namespace shim
 #define C10_CUDA_CHECK(expression)                                                                       \

@@ -68,9 +68,14 @@ namespace shim {
 
 namespace c10 {
 
+struct SourceLocation {
+  const char *function, *file;
+  uint32_t line;
+};
 class Error : public std::exception {
  public:
   Error(int kind, std::string text) : kind_(kind), text_(std::move(text)) {}
+  Error(SourceLocation, std::string text) : Error(SHIM_RUNTIME, std::move(text)) {}
   const char* what() const noexcept override { return text_.c_str(); }
   const char* what_without_backtrace() const noexcept { return text_.c_str(); }
   const std::string& msg() const noexcept { return text_; }
@@ -82,12 +87,18 @@ class Error : public std::exception {
 };
 template <int K> struct ErrorOf : Error {
   ErrorOf(std::string text) : Error(K, std::move(text)) {}
+  ErrorOf(SourceLocation, std::string text) : Error(K, std::move(text)) {}
 };
 using IndexError = ErrorOf<SHIM_INDEX>;
 using ValueError = ErrorOf<SHIM_VALUE>;
 using TypeError = ErrorOf<SHIM_TYPE>;
 using NotImplementedError = ErrorOf<SHIM_NOT_IMPLEMENTED>;
 using OutOfMemoryError = ErrorOf<SHIM_OUT_OF_MEMORY>;
+using LinAlgError = ErrorOf<SHIM_LINALG>;
+struct AcceleratorError : Error {  // of the device's driver: its error's number
+  AcceleratorError(SourceLocation, int code, std::string text) : Error(SHIM_ACCELERATOR + code, std::move(text)) {}
+  int get_error_code() const { return shim_kind() - SHIM_ACCELERATOR; }
+};
 
 template <class... A> std::string str(const A&... a) {
   if constexpr (sizeof...(A) == 0) return {};
@@ -107,7 +118,10 @@ namespace shim {
     case SHIM_TYPE: throw c10::TypeError(text);
     case SHIM_NOT_IMPLEMENTED: throw c10::NotImplementedError(text);
     case SHIM_OUT_OF_MEMORY: throw c10::OutOfMemoryError(text);
-    default: throw c10::Error(kind, text);
+    case SHIM_LINALG: throw c10::LinAlgError(text);
+    default:
+      if (kind >= SHIM_ACCELERATOR) throw c10::AcceleratorError({}, kind - SHIM_ACCELERATOR, text);
+      throw c10::Error(kind, text);
   }
 }
 [[noreturn]] inline void throw_last() {
@@ -123,6 +137,11 @@ template <class... A> [[noreturn]] void failed_check(int kind, const char* other
     throw_kind(kind, otherwise);
   else
     throw_kind(kind, c10::str(a...).c_str());
+}
+template <class T> T& not_null(T&& pointer, const char* text) {
+  if (pointer == nullptr)
+    throw_kind(SHIM_RUNTIME, ("Check failed: '" + std::string(text) + "' must be non NULL").c_str());
+  return pointer;
 }
 // Runs f where no exception may leave; 0, or -1 with the error kept.
 template <class F> int guarded(F&& f) noexcept {
@@ -157,8 +176,16 @@ template <class F> int guarded(F&& f) noexcept {
 #define TORCH_CHECK_TYPE(condition, ...) SHIM_CHECK(SHIM_TYPE, condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_CHECK_NOT_IMPLEMENTED(condition, ...) \
   SHIM_CHECK(SHIM_NOT_IMPLEMENTED, condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK_EQ(a, b) TORCH_CHECK((a) == (b), "Check failed: " #a " == " #b " (", a, " vs. ", b, "). ")
-#define TORCH_CHECK_LE(a, b) TORCH_CHECK((a) <= (b), "Check failed: " #a " <= " #b " (", a, " vs. ", b, "). ")
+#define TORCH_CHECK_LINALG(condition, ...) SHIM_CHECK(SHIM_LINALG, condition __VA_OPT__(, ) __VA_ARGS__)
+#define SHIM_CHECK_PAIR(a, symbol, b) \
+  TORCH_CHECK((a)symbol(b), "Check failed: " #a " " #symbol " " #b " (", a, " vs. ", b, "). ")
+#define TORCH_CHECK_EQ(a, b) SHIM_CHECK_PAIR(a, ==, b)
+#define TORCH_CHECK_NE(a, b) SHIM_CHECK_PAIR(a, !=, b)
+#define TORCH_CHECK_LE(a, b) SHIM_CHECK_PAIR(a, <=, b)
+#define TORCH_CHECK_LT(a, b) SHIM_CHECK_PAIR(a, <, b)
+#define TORCH_CHECK_GE(a, b) SHIM_CHECK_PAIR(a, >=, b)
+#define TORCH_CHECK_GT(a, b) SHIM_CHECK_PAIR(a, >, b)
+#define TORCH_CHECK_NOTNULL(pointer) ::shim::not_null(pointer, #pointer)
 #define TORCH_INTERNAL_ASSERT(condition, ...)             \
   SHIM_CHECK(SHIM_RUNTIME, condition,                     \
       #condition " INTERNAL ASSERT FAILED at \"" __FILE__ \
@@ -167,8 +194,9 @@ template <class F> int guarded(F&& f) noexcept {
 #define AT_ASSERT(...) TORCH_INTERNAL_ASSERT(__VA_ARGS__)
 #define AT_ASSERTM(condition, ...) TORCH_CHECK(condition __VA_OPT__(, ) __VA_ARGS__)
 #define AT_ERROR(...) ::shim::failed_check(SHIM_RUNTIME, "" __VA_OPT__(, ) __VA_ARGS__)
-#define C10_THROW_ERROR(type, text) throw ::c10::type(text)
+#define C10_THROW_ERROR(type, text) throw ::c10::type({__func__, __FILE__, uint32_t(__LINE__)}, text)
 #define TORCH_WARN(...) (std::cerr << "Warning: " << ::c10::str(__VA_ARGS__) << "\n")
+#define TORCH_WARN_DEPRECATION(...) TORCH_WARN(__VA_ARGS__)
 #define TORCH_WARN_ONCE(...)                                  \
   do {                                                        \
     static const bool told = (TORCH_WARN(__VA_ARGS__), true); \

@@ -1,11 +1,12 @@
 #pragma once
 // torch::autograd::Function.
-#include <shim/ivalue.h>
+#include <shim/value.h>
 
 namespace torch {
 namespace autograd {
 using Variable = at::Tensor;
 using variable_list = std::vector<at::Tensor>;
+using tensor_list = variable_list;
 using c10::AutoGradMode;
 using c10::GradMode;
 using c10::NoGradGuard;

@@ -199,6 +199,18 @@ template <class T> Tensor tensor(std::initializer_list<T> v, const TensorOptions
 template <class T> Tensor tensor(const std::vector<T>& v, const TensorOptions& o = {}) {
   return tensor(ArrayRef<T>(v), o);
 }
+template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, const TensorOptions& o = {}) {
+  std::vector<T> all;
+  for (auto& row : rows) {
+    TORCH_CHECK(row.size() == rows.begin()->size(), "Expected all sub-lists to have sizes: ", rows.begin()->size(),
+        " (e.g. the first one), but got sub-list with sizes: ", row.size());
+    all.insert(all.end(), row.begin(), row.end());
+  }
+  const auto n = int64_t(rows.size());
+  Tensor made = tensor(ArrayRef<T>(all), o.requires_grad(false)).reshape({n, n ? int64_t(rows.begin()->size()) : 0});
+  return o.requires_grad() ? made.set_requires_grad(true) : made;
+}
 template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0> Tensor tensor(T v, const TensorOptions& o = {}) {
   const ScalarType t = std::is_floating_point_v<T> ? o.dtype().toScalarType() : std::is_same_v<T, bool> ? kBool : kLong;
   Tensor made = at::full({}, Scalar(v), o.has_dtype() ? o : o.dtype(t));
@@ -208,8 +220,8 @@ inline Tensor scalar_tensor_of(const Scalar& s, Device d = kCPU) {
   return at::full({}, s, TensorOptions(s.type()).device(d));
 }
 inline std::ostream& print(std::ostream& out, const Tensor& t) {
-  out << "[ " << t.type().toString() << "{" << t.sizes() << "} ]";
-  return out;
+  if (!t.defined()) return out << "[ Tensor (undefined) ]";
+  return out << shim::python<std::string>("printed", t, t.type().toString());
 }
 inline std::ostream& operator<<(std::ostream& out, const Tensor& t) { return print(out, t); }
 inline int64_t maybe_wrap_dim(int64_t d, int64_t n, bool wrap_scalar = true) {

@@ -1,6 +1,6 @@
 #pragma once
 // torch.Generator in C++: a counted Python object.
-#include <shim/types.h>
+#include <shim/scalar.h>
 
 namespace c10 {
 
@@ -29,6 +29,7 @@ class Generator {
   ShimCell cell() const { return held_ ? held_->cell : ShimCell{}; }
   Device device() const { return held_->device(); }
   uint64_t current_seed() const { return held_->current_seed(); }
+  void set_current_seed(uint64_t seed) const;
   std::mutex& mutex() const { return held_->mutex_; }
   template <class T> T* get() const { return static_cast<T*>(held_.get()); }  // of no data but the object
 

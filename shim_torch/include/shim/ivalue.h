@@ -119,62 +119,6 @@ template <class T> ShimCell boxed(const std::optional<T>& v) { return v ? boxed(
 
 namespace c10 {
 
-class IValue {  // owns its cell; copies share it
- public:
-  IValue() = default;
-  IValue(std::nullopt_t) {}
-  IValue(const at::Tensor& t) : IValue(Own{}, shim::boxed(t)) {}
-  IValue(const std::vector<at::Tensor>& v) : IValue(Own{}, shim::boxed(v)) {}
-  IValue(const std::string& s) : IValue(Own{}, shim::boxed(s)) {}
-  IValue(const char* s) : IValue(std::string(s)) {}
-  IValue(IntArrayRef a) : IValue(Own{}, shim::boxed(a)) {}
-  IValue(const std::vector<int64_t>& a) : IValue(IntArrayRef(a)) {}
-  IValue(const std::vector<double>& a) : IValue(Own{}, shim::boxed(a)) {}
-  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
-  IValue(T v) : IValue(Own{}, Scalar(v).cell()) {}
-  IValue(const Scalar& v) : IValue(Own{}, v.cell()) {}
-  IValue(ScalarType t) : IValue(Own{}, shim::cell(int64_t(t))) {}
-  IValue(Device d) : IValue(Own{}, shim::cell(d)) {}
-  template <class T> IValue(const std::optional<T>& v) { *this = v ? IValue(*v) : IValue(); }
-  bool isNone() const { return tag() == SHIM_NONE; }
-  bool isTensor() const { return tag() == SHIM_TENSOR; }
-  bool isInt() const { return tag() == SHIM_INT; }
-  bool isDouble() const { return tag() == SHIM_DOUBLE; }
-  bool isBool() const { return tag() == SHIM_BOOL; }
-  bool isString() const { return tag() == SHIM_STRING; }
-  bool isIntList() const { return tag() == SHIM_INTS; }
-  bool isTensorList() const { return tag() == SHIM_TENSORS; }
-  at::Tensor toTensor() const { return wanted<at::Tensor>(SHIM_TENSOR, "Tensor"); }
-  int64_t toInt() const { return wanted<int64_t>(SHIM_INT, "Int"); }
-  double toDouble() const { return wanted<double>(SHIM_DOUBLE, "Double"); }
-  bool toBool() const { return wanted<bool>(SHIM_BOOL, "Bool"); }
-  std::string toStringRef() const { return wanted<std::string>(SHIM_STRING, "String"); }
-  Scalar toScalar() const { return shim::Unboxed<Scalar>::from(cell()); }
-  Device toDevice() const { return wanted<Device>(SHIM_DEVICE, "Device"); }
-  ScalarType toScalarType() const { return ScalarType(toInt()); }
-  List<int64_t> toIntList() const { return wanted<List<int64_t>>(SHIM_INTS, "IntList"); }
-  std::vector<int64_t> toIntVector() const { return wanted<std::vector<int64_t>>(SHIM_INTS, "IntList"); }
-  std::vector<double> toDoubleVector() const { return wanted<std::vector<double>>(SHIM_DOUBLES, "DoubleList"); }
-  List<at::Tensor> toTensorList() const { return wanted<List<at::Tensor>>(SHIM_TENSORS, "TensorList"); }
-  std::vector<at::Tensor> toTensorVector() const { return wanted<std::vector<at::Tensor>>(SHIM_TENSORS, "TensorList"); }
-  template <class T> T to() const { return shim::Unboxed<T>::from(cell()); }
-  template <class T> std::optional<T> toOptional() const { return shim::Unboxed<std::optional<T>>::from(cell()); }
-
- private:
-  struct Own {};
-  IValue(Own, ShimCell c)
-      : held_(new ShimCell(c), [](ShimCell* p) {
-          shim_cxx_release(p, 1);
-          delete p;
-        }) {}
-  uint32_t tag() const { return held_ ? held_->tag : uint32_t(SHIM_NONE); }
-  ShimCell cell() const { return held_ ? *held_ : shim::none_cell(); }
-  template <class T> T wanted(uint32_t tag_, const char* name) const {
-    TORCH_CHECK(tag() == tag_, "Expected ", name, " but got another type of value");
-    return shim::Unboxed<T>::from(cell());
-  }
-  std::shared_ptr<ShimCell> held_;
-};
 template <class K, class V> class Dict {
  public:
   Dict() : values_(std::make_shared<std::unordered_map<K, V>>()) {}
@@ -221,11 +165,3 @@ template <class K, class V> ShimCell boxed(const c10::Dict<K, V>& d) {
   return pointer_cell(SHIM_DICT, pairs, n);
 }
 }  // namespace shim
-namespace torch {
-using c10::Dict;
-using c10::IValue;
-using c10::List;
-namespace jit {
-using c10::IValue;
-}
-}  // namespace torch

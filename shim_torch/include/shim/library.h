@@ -94,11 +94,16 @@ enum class DispatchKey {
   CompositeImplicitAutograd,
   CompositeExplicitAutograd,
   BackendSelect,
-  CatchAll
+  CatchAll,
+  Autocast,
+  AutocastCPU,
+  AutocastCUDA,
+  ADInplaceOrView
 };
 inline const char* toString(DispatchKey k) {
   static const char* const names[] = {"Undefined", "CPU", "CUDA", "Meta", "Autograd", "AutogradCPU", "AutogradCUDA",
-      "CompositeImplicitAutograd", "CompositeExplicitAutograd", "BackendSelect", "CompositeImplicitAutograd"};
+      "CompositeImplicitAutograd", "CompositeExplicitAutograd", "BackendSelect", "CompositeImplicitAutograd",
+      "AutocastCUDA", "AutocastCPU", "AutocastCUDA", "ADInplaceOrView"};
   return names[int(k)];
 }
 }  // namespace c10
@@ -121,10 +126,13 @@ template <class F> CppFunction dispatch(c10::DeviceType type, F&& f) {
 }
 inline std::string schema(const char* text) { return text; }
 
+template <class T> class class_;
+
 class Library {
  public:
+  template <class T> torch::class_<T> class_(const std::string& name);
   Library(const char* ns, const char* key, const char* file, uint32_t line)
-      : ns_(ns), key_(key), file_(file), line_(line) {}
+      : ns_(ns), key_(key == std::string("Autocast") ? "AutocastCUDA" : key), file_(file), line_(line) {}
   Library& def(const std::string& text) & {
     ShimLibrary* library = nullptr;
     aoti_torch_library_init_fragment(ns_.c_str(), file_, line_, &library);
@@ -144,9 +152,23 @@ class Library {
     return add(name, CppFunction(std::forward<F>(f)), "");
   }
   Library& impl(const std::string& name, CppFunction f) & { return add(name, f, ""); }
+  Library& def(const std::string& text, const std::vector<at::Tag>& tags) & {
+    def(text);
+    return tagged(text, tags);
+  }
+  template <class F> Library& def(const std::string& text, F&& f, const std::vector<at::Tag>& tags) & {
+    def(text, std::forward<F>(f));
+    return tagged(text, tags);
+  }
   template <class... A> Library& set_python_module(A&&...) & { return *this; }
 
  private:
+  Library& tagged(const std::string& text, const std::vector<at::Tag>& tags) {
+    std::vector<int64_t> numbers;
+    for (auto t : tags) numbers.push_back(int64_t(t));
+    shim::python<void>("add_tags", std::string_view(ns_), std::string_view(text), c10::IntArrayRef(numbers));
+    return *this;
+  }
   Library& add(const std::string& name, const CppFunction& f, const std::string& schema) {
     const std::string key = !f.key.empty() ? f.key : !key_.empty() ? key_ : "CompositeImplicitAutograd";
     if (shim_cxx_implement(ns_.c_str(), key.c_str(), name.c_str(), f.kernel.call, f.kernel.context, schema.c_str()))
@@ -192,21 +214,11 @@ namespace c10 {
 using torch::RegisterOperators;
 }
 
-#define SHIM_LIBRARY(ns, key, uid)                                                                           \
-  static void C10_CONCATENATE(shim_library_##ns##_##key##_, uid)(torch::Library&);                           \
-  static const torch::detail::TorchLibraryInit C10_CONCATENATE(shim_library_init_##ns##_##key##_, uid)(      \
-      &C10_CONCATENATE(shim_library_##ns##_##key##_, uid), #ns, SHIM_LIBRARY_KEY_##key, __FILE__, __LINE__); \
+#define SHIM_LIBRARY(ns, key, uid)                                                                      \
+  static void C10_CONCATENATE(shim_library_##ns##_##key##_, uid)(torch::Library&);                      \
+  static const torch::detail::TorchLibraryInit C10_CONCATENATE(shim_library_init_##ns##_##key##_, uid)( \
+      &C10_CONCATENATE(shim_library_##ns##_##key##_, uid), #ns, #key, __FILE__, __LINE__);              \
   void C10_CONCATENATE(shim_library_##ns##_##key##_, uid)
-#define SHIM_LIBRARY_KEY_ ""
-#define SHIM_LIBRARY_KEY_CPU "CPU"
-#define SHIM_LIBRARY_KEY_CUDA "CUDA"
-#define SHIM_LIBRARY_KEY_Meta "Meta"
-#define SHIM_LIBRARY_KEY_Autograd "Autograd"
-#define SHIM_LIBRARY_KEY_AutogradCPU "AutogradCPU"
-#define SHIM_LIBRARY_KEY_AutogradCUDA "AutogradCUDA"
-#define SHIM_LIBRARY_KEY_CompositeImplicitAutograd "CompositeImplicitAutograd"
-#define SHIM_LIBRARY_KEY_CompositeExplicitAutograd "CompositeExplicitAutograd"
-#define SHIM_LIBRARY_KEY_BackendSelect "BackendSelect"
 #define SHIM_LIBRARY_(ns, key, uid, m) SHIM_LIBRARY(ns, key, uid)([[maybe_unused]] torch::Library & m)
 #define TORCH_LIBRARY(ns, m) SHIM_LIBRARY_(ns, , __COUNTER__, m)
 #define TORCH_LIBRARY_FRAGMENT(ns, m) SHIM_LIBRARY_(ns, , __COUNTER__, m)

@@ -1,8 +1,9 @@
 #pragma once
 // The thread's modes, parallel loops, guards that have nothing to do on the CPU.
-#include <shim/functions.h>
+#include <shim/gradients.h>
 
 namespace c10 {
+inline void Generator::set_current_seed(uint64_t seed) const { shim::python<void>("set_seed", *this, int64_t(seed)); }
 struct GradMode {
   static bool is_enabled() { return shim_cxx_grad_mode(-1) != 0; }
   static void set_enabled(bool on) { shim_cxx_grad_mode(on); }
@@ -29,8 +30,14 @@ namespace at {
 inline std::optional<Device> device_of(const at::Tensor& t) {
   return t.defined() ? std::optional<Device>(t.device()) : std::nullopt;
 }
-using AutoDispatchBelowADInplaceOrView = NoGradGuard;
-using AutoDispatchBelowAutograd = NoGradGuard;
+struct AutoDispatchBelowAutograd {  // nothing is recorded, and kernels of Autograd keys are passed over
+  AutoDispatchBelowAutograd() : was(shim_cxx_below_autograd(1)) {}
+  AutoDispatchBelowAutograd(const AutoDispatchBelowAutograd&) = delete;
+  ~AutoDispatchBelowAutograd() { shim_cxx_below_autograd(was); }
+  int was;
+  NoGradGuard unrecorded;
+};
+using AutoDispatchBelowADInplaceOrView = AutoDispatchBelowAutograd;
 using AutoNonVariableTypeMode = AutoGradMode;
 
 extern "C" int32_t torch_get_num_threads(uint32_t*);
@@ -45,6 +52,19 @@ inline int get_thread_num() {
   torch_get_thread_idx(&n);
   return int(n);
 }
+inline void set_num_threads(int n) { shim::python<void>("set_num_threads", int64_t(n)); }
+inline void manual_seed(uint64_t seed) { shim::python<void>("manual_seed", int64_t(seed)); }
+namespace detail {
+inline Generator createCPUGenerator(uint64_t seed = 67280421310721) {
+  auto made = shim::python<shim::Object>("cpu_generator", int64_t(seed));
+  return Generator(std::exchange(*made.held, ShimCell{}));
+}
+inline Generator getDefaultCPUGenerator() {
+  ShimCell c{};
+  shim::check(shim_cxx_default_generator(0, -1, &c));
+  return Generator(c);
+}
+}  // namespace detail
 // The first exception is thrown again on the calling thread, whose GIL is released meanwhile.
 template <class F> void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
   TORCH_CHECK(grain >= 0, "Expected grain_size >= 0 to be true, but got false.");
@@ -68,6 +88,22 @@ template <class F> void parallel_for(int64_t begin, int64_t end, int64_t grain, 
   shim::check(shim_cxx_parallel_for(begin, end, grain, piece, &work));
   if (work.first) std::rethrow_exception(work.first);
 }
+// What f gives of each piece, put together in the pieces' order.
+template <class T, class F, class C>
+T parallel_reduce(int64_t begin, int64_t end, int64_t grain, const T& identity, const F& f, const C& combine) {
+  TORCH_CHECK(grain >= 0, "Expected grain_size >= 0 to be true, but got false.");
+  std::mutex mutex;
+  std::map<int64_t, T> parts;
+  parallel_for(begin, end, grain, [&](int64_t from, int64_t to) {
+    T part = f(from, to, identity);
+    std::lock_guard<std::mutex> lock(mutex);
+    parts.emplace(from, std::move(part));
+  });
+  T all = identity;
+  for (auto& p : parts) all = combine(all, p.second);
+  return all;
+}
+inline bool in_parallel_region() { return get_thread_num() != 0; }
 namespace internal {
 constexpr int64_t GRAIN_SIZE = 32768;
 }
@@ -91,13 +127,14 @@ template <class T, bool cuda> struct AccumulateType {
 };
 template <class T, bool cuda> using acc_type = typename AccumulateType<T, cuda>::type;
 
+inline int64_t setting(std::string_view name) { return shim::python<int64_t>("setting", name); }
 class Context {  // what the process is set to
  public:
-  bool deterministicAlgorithms() const { return shim_cxx_setting("deterministic_algorithms") > 0; }
-  bool deterministicCuDNN() const { return shim_cxx_setting("cudnn_deterministic") > 0; }
-  bool benchmarkCuDNN() const { return shim_cxx_setting("cudnn_benchmark") > 0; }
-  bool allowTF32CuBLAS() const { return shim_cxx_setting("allow_tf32") > 0; }
-  static bool hasCUDA() { return shim_cxx_setting("cuda_device_count") > 0; }
+  bool deterministicAlgorithms() const { return setting("deterministic_algorithms") > 0; }
+  bool deterministicCuDNN() const { return setting("cudnn_deterministic") > 0; }
+  bool benchmarkCuDNN() const { return setting("cudnn_benchmark") > 0; }
+  bool allowTF32CuBLAS() const { return setting("allow_tf32") > 0; }
+  static bool hasCUDA() { return setting("cuda_device_count") > 0; }
 };
 inline Context& globalContext() {
   static Context c;
@@ -114,7 +151,7 @@ using at::scalar_type;
 }
 namespace torch {
 namespace cuda {
-inline size_t device_count() { return size_t(shim_cxx_setting("cuda_device_count")); }
+inline size_t device_count() { return size_t(at::setting("cuda_device_count")); }
 inline bool is_available() { return device_count() > 0; }
 }  // namespace cuda
 }  // namespace torch

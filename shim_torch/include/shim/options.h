@@ -44,6 +44,7 @@ class TensorOptions {
   TensorOptions(ScalarType t) : dtype_(t) {}
   TensorOptions(TypeMeta t) : dtype_(t.toScalarType()) {}
   TensorOptions(Device d) : device_(d) {}
+  TensorOptions(const char* device) : device_(Device(std::string(device))) {}
   TensorOptions(DeviceType d) : device_(Device(d)) {}
   TensorOptions(Layout l) : layout_(l) {}
   TensorOptions(MemoryFormat f) : format_(f) {}
@@ -65,6 +66,23 @@ class TensorOptions {
   bool pinned_memory() const { return pinned_.value_or(false); }
   bool requires_grad() const { return requires_grad_.value_or(false); }
   bool has_dtype() const { return dtype_.has_value(); }
+  bool has_layout() const { return layout_.has_value(); }
+  bool has_requires_grad() const { return requires_grad_.has_value(); }
+  bool has_pinned_memory() const { return pinned_.has_value(); }
+  bool has_memory_format() const { return format_.has_value(); }
+  std::optional<Layout> layout_opt() const { return layout_; }
+  std::optional<bool> pinned_memory_opt() const { return pinned_; }
+  std::optional<bool> requires_grad_opt() const { return requires_grad_; }
+  TensorOptions merge_in(const TensorOptions& o) const {  // what the other says goes first
+    TensorOptions r = *this;
+    if (o.dtype_) r.dtype_ = o.dtype_;
+    if (o.device_) r.device_ = o.device_;
+    if (o.layout_) r.layout_ = o.layout_;
+    if (o.pinned_) r.pinned_ = o.pinned_;
+    if (o.requires_grad_) r.requires_grad_ = o.requires_grad_;
+    if (o.format_) r.format_ = o.format_;
+    return r;
+  }
   bool has_device() const { return device_.has_value(); }
   std::optional<MemoryFormat> memory_format_opt() const { return format_; }
   std::optional<ScalarType> dtype_opt() const { return dtype_; }
@@ -87,6 +105,18 @@ class TensorOptions {
   std::optional<bool> pinned_, requires_grad_;
   std::optional<MemoryFormat> format_;
 };
+inline std::ostream& operator<<(std::ostream& out, const TensorOptions& o) {
+  auto told = [&](const char* name, const auto& value, bool said) {
+    out << name << "=" << value << (said ? "" : " (default)");
+  };
+  told("TensorOptions(dtype", o.dtype(), o.has_dtype());
+  told(", device", o.device(), o.has_device());
+  told(", layout", o.layout(), o.has_layout());
+  told(", requires_grad", o.requires_grad() ? "true" : "false", o.has_requires_grad());
+  told(", pinned_memory", o.pinned_memory() ? "true" : "false", o.has_pinned_memory());
+  out << ", memory_format=";
+  return (o.has_memory_format() ? out << *o.memory_format_opt() : out << "(nullopt)") << ")";
+}
 inline TensorOptions dtype(ScalarType t) { return TensorOptions(t); }
 inline TensorOptions dtype(TypeMeta t) { return TensorOptions(t); }
 template <class T> TensorOptions dtype() { return TensorOptions(CppTypeToScalarType<T>::value); }

@@ -32,6 +32,12 @@ inline PyObject* THPVariable_Wrap(const at::Tensor& t) {
   const ShimCell c = shim::cell(t);
   return static_cast<PyObject*>(shim_cxx_to_python(&c));
 }
+inline bool THPVariable_Check(PyObject* o) {
+  ShimTensor* t = nullptr;
+  if (torch_tensor_from_pyobject(o, &t)) return false;
+  at::Tensor::shim_adopt(t);
+  return true;
+}
 inline at::Tensor THPVariable_Unpack(PyObject* o) { return shim::tensor_of_python(o); }
 
 namespace shim {
@@ -118,7 +124,8 @@ template <class T> struct shim_list_caster {  // an ArrayRef over what the caste
     return true;
   }
   static handle cast(const at::ArrayRef<T>& a, return_value_policy p, handle h) {
-    return make_caster<std::vector<T>>::cast(a.vec(), p, h);
+    auto list = reinterpret_steal<object>(make_caster<std::vector<T>>::cast(a.vec(), p, h));
+    return std::is_same_v<T, int64_t> ? PySequence_Tuple(list.ptr()) : list.release();
   }
   std::vector<T> kept;
 };
@@ -131,6 +138,21 @@ template <> struct type_caster<at::ArrayRef<double>> : shim_list_caster<double> 
 
 namespace torch {
 namespace py = pybind11;
+namespace python {
+namespace detail {
+// A torch.dtype, a torch.device. Errors: TypeError for another object.
+inline at::ScalarType py_object_to_dtype(py::object o) {
+  py::detail::make_caster<at::ScalarType> caster;
+  TORCH_CHECK_TYPE(caster.load(o, true), "Expected dtype");
+  return py::detail::cast_op<at::ScalarType>(caster);
+}
+inline at::Device py_object_to_device(py::object o) {
+  py::detail::make_caster<at::Device> caster;
+  TORCH_CHECK_TYPE(caster.load(o, true), "Expected device");
+  return py::detail::cast_op<at::Device>(caster);
+}
+}  // namespace detail
+}  // namespace python
 template <class F> F wrap_pybind_function(F f) {
   return f;
 }  // load_inline(functions=…); the casters' errors need no more

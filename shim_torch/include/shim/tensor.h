@@ -1,8 +1,14 @@
 #pragma once
 // at::Tensor: one counted pointer. Its operators' methods are generated (shim/methods.inc).
 #include <shim/accessor.h>
+#include <shim/owned.h>
 #include <shim/stream.h>
 
+namespace torch {
+namespace autograd {
+struct Node;
+}
+}  // namespace torch
 namespace at {
 class Tensor;
 }
@@ -14,6 +20,8 @@ namespace indexing {
 struct TensorIndex;
 }
 using TensorBase = Tensor;
+
+struct Storage;
 
 class Tensor {
  public:
@@ -50,7 +58,9 @@ class Tensor {
   int64_t use_count() const { return shim_cxx_fact(p_, SHIM_USES, 0); }
 
   ShimView shim_view() const {
-    ShimView v;
+    static const int64_t none = 0, one = 1;
+    ShimView v{&none, &one, 1, 0, 0, 0, int32_t(ScalarType::Undefined), 0, -1};
+    if (!p_) return v;
     shim::check(shim_cxx_view(p_, &v));
     return v;
   }
@@ -83,18 +93,25 @@ class Tensor {
   int64_t get_device() const { return device().index(); }
   DeprecatedTypeProperties type() const { return {scalar_type(), device()}; }
   TensorOptions options() const { return TensorOptions(scalar_type()).device(device()).layout(layout()); }
-  Layout layout() const { return kStrided; }
+  Layout layout() const { return Layout(fact(SHIM_LAYOUT_OF)); }
   bool is_cpu() const { return device().is_cpu(); }
   bool is_cuda() const { return device().is_cuda(); }
   bool is_meta() const { return device().is_meta(); }
   bool is_xpu() const { return false; }
   bool is_mps() const { return false; }
   bool is_hip() const { return false; }
-  bool is_sparse() const { return false; }
+  bool is_sparse() const { return layout() == kSparse; }
+  bool is_conj() const;
+  bool is_neg() const;
+  bool is_inference() const;
+  bool is_same_size(const Tensor& o) const { return sizes() == o.sizes(); }
   bool is_quantized() const { return false; }
   bool is_complex() const { return isComplexType(scalar_type()); }
   bool is_floating_point() const { return isFloatingType(scalar_type()); }
-  bool is_signed() const { return scalar_type() != kByte && scalar_type() != kBool; }
+  bool is_signed() const { return isSignedType(scalar_type()); }
+  std::string toString() const;
+  Storage storage() const;
+  bool is_alias_of(const Tensor& o) const;
   bool is_contiguous(MemoryFormat f = MemoryFormat::Contiguous) const {
     return fact(SHIM_IS_CONTIGUOUS, int64_t(f)) != 0;
   }
@@ -107,9 +124,10 @@ class Tensor {
   bool has_storage() const { return defined(); }
   bool has_names() const { return false; }
   Tensor contiguous(MemoryFormat f = MemoryFormat::Contiguous) const;
-  Tensor expect_contiguous() const { return contiguous(); }
+  c10::MaybeOwned<Tensor> expect_contiguous(MemoryFormat f = MemoryFormat::Contiguous) const;
 
   void* data_ptr() const {
+    TORCH_CHECK(p_, "Cannot access data pointer of Tensor that doesn't have storage")
     int failed;
     void* p = shim_cxx_data(p_, &failed);
     shim::check(failed);
@@ -120,8 +138,8 @@ class Tensor {
   template <class T> T* data_ptr() const {
     using Plain = std::remove_const_t<T>;
     constexpr ScalarType wanted = CppTypeToScalarType<Plain>::value;
-    TORCH_CHECK(
-        scalar_type() == wanted, "expected scalar type ", toString(wanted), " but found ", toString(scalar_type()));
+    TORCH_CHECK(scalar_type() == wanted, "expected scalar type ", c10::toString(wanted), " but found ",
+        c10::toString(scalar_type()));
     return static_cast<T*>(data_ptr());
   }
   template <class T> T* mutable_data_ptr() const { return data_ptr<T>(); }
@@ -183,10 +201,7 @@ class Tensor {
   Tensor to(caffe2::TypeMeta t, bool non_blocking = false, bool copy = false) const;
   Tensor cpu() const;
   Tensor cuda() const;
-  void record_stream(Stream s) const {
-    const ShimCell c = shim::cell(s);
-    shim::check(shim_cxx_record_stream(p_, &c));
-  }
+  void record_stream(Stream s) const;
 
   bool requires_grad() const { return fact(SHIM_REQUIRES_GRAD) != 0; }
   bool is_leaf() const { return fact(SHIM_IS_LEAF) != 0; }
@@ -197,17 +212,24 @@ class Tensor {
   }
   const Tensor& requires_grad_(bool on = true) const { return set_requires_grad(on); }
   Tensor grad() const { return attribute("grad"); }
-  Tensor& mutable_grad() const = delete;
-  void set_grad(const Tensor& g) const { shim::check(shim_cxx_set_grad(p_, g.p_)); }
+  struct Grad;
+  Grad mutable_grad() const;
+  void retain_grad() const;
+  bool retains_grad() const;
+  std::shared_ptr<torch::autograd::Node> grad_fn() const;
+  template <class F> unsigned register_hook(F&& hook) const;
+  void set_data(const Tensor& o) const;
+  int64_t output_nr() const;
+  void set_grad(const Tensor& g) const;
   Tensor data() const { return attribute("data"); }
   Tensor variable_data() const { return attribute("data"); }
   Tensor tensor_data() const { return attribute("data"); }
-  void backward() const { shim::check(shim_cxx_backward(p_, nullptr, -1, 0)); }
-  void backward(const Tensor& gradient, std::optional<bool> retain_graph = {}, bool create_graph = false) const {
-    shim::check(shim_cxx_backward(p_, gradient.p_, retain_graph ? int(*retain_graph) : -1, create_graph));
-  }
+  void backward() const;
+  void backward(const Tensor& gradient, std::optional<bool> retain_graph = {}, bool create_graph = false,
+      const std::optional<ArrayRef<Tensor>>& inputs = {}) const;
 
 #include <shim/methods.inc>
+  Tensor& set_(const Storage& s, int64_t offset, IntArrayRef sizes, IntArrayRef strides) const;
   Tensor std(int dim) const { return std(IntArrayRef{int64_t(dim)}, true, false); }  // an int is no bool
   Tensor var(int dim) const { return var(IntArrayRef{int64_t(dim)}, true, false); }
 
@@ -217,11 +239,7 @@ class Tensor {
     if (r == -1) shim::throw_last();
     return r;
   }
-  Tensor attribute(const char* name) const {
-    ShimTensor* t = nullptr;
-    shim::check(shim_cxx_attribute(p_, name, &t));
-    return shim_adopt(t);
-  }
+  Tensor attribute(const char* name) const;
   static int64_t in_range(IntArrayRef a, int64_t d) {
     const auto n = int64_t(a.size());
     TORCH_CHECK_INDEX(n > 0 || (d >= -1 && d <= 0), "Dimension specified as ", d, " but tensor has no dimensions");

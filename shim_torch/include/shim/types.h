@@ -66,6 +66,9 @@ namespace impl {
 template <ScalarType S> using ScalarTypeToCPPTypeT = typename ScalarTypeToCPPType<S>::type;
 }
 
+inline ScalarType toUnderlying(ScalarType t) {  // what a quantized type's numbers are
+  return t == kQInt8 ? kChar : t == kQUInt8 ? kByte : t == kQInt32 ? kInt : t;
+}
 inline const char* toString(ScalarType t) {
   switch (t) {
 #define SHIM_ROW(type, name, number) \
@@ -93,16 +96,32 @@ inline size_t elementSize(ScalarType t) {
   }
 }
 inline bool isComplexType(ScalarType t) { return t >= ScalarType::ComplexHalf && t <= ScalarType::ComplexDouble; }
+inline bool isFloat8Type(ScalarType t) {
+  return (t >= ScalarType::Float8_e5m2 && t <= ScalarType::Float8_e4m3fnuz) || t == ScalarType::Float8_e8m0fnu;
+}
 inline bool isFloatingType(ScalarType t) {
-  return (t >= ScalarType::Half && t <= ScalarType::Double) || t == ScalarType::BFloat16 ||
-         (t >= ScalarType::Float8_e5m2 && t <= ScalarType::Float8_e4m3fnuz) || t == ScalarType::Float8_e8m0fnu;
+  return (t >= ScalarType::Half && t <= ScalarType::Double) || t == ScalarType::BFloat16 || isFloat8Type(t);
 }
 inline bool isIntegralType(ScalarType t, bool with_bool = false) {
   return (t >= ScalarType::Byte && t <= ScalarType::Long) || (t >= ScalarType::UInt16 && t <= ScalarType::UInt64) ||
          (with_bool && t == ScalarType::Bool);
 }
 
-namespace impl {}
+inline bool isReducedFloatingType(ScalarType t) { return t == kHalf || t == kBFloat16 || isFloat8Type(t); }
+inline bool isSignedType(ScalarType t) {
+  return t != ScalarType::Byte && t != ScalarType::Bool && !(t >= ScalarType::UInt16 && t <= ScalarType::UInt64);
+}
+inline bool canCast(ScalarType from, ScalarType to) {  // what an in-place operator may write
+  if (isComplexType(from) && !isComplexType(to)) return false;
+  if (isFloatingType(from) && isIntegralType(to, false)) return false;
+  return from == ScalarType::Bool || to != ScalarType::Bool;
+}
+inline ScalarType toComplexType(ScalarType t) {
+  return t == kHalf ? kComplexHalf : t == kFloat ? kComplexFloat : t == kDouble ? kComplexDouble : t;
+}
+inline ScalarType toRealValueType(ScalarType t) {
+  return t == kComplexHalf ? kHalf : t == kComplexFloat ? kFloat : t == kComplexDouble ? kDouble : t;
+}
 }  // namespace c10
 namespace caffe2 {
 class TypeMeta {  // compares with a ScalarType both ways, and does not become one
@@ -130,11 +149,14 @@ class TypeMeta {  // compares with a ScalarType both ways, and does not become o
       case c10::ScalarType::Float: return out << "float";
       case c10::ScalarType::Double: return out << "double";
       case c10::ScalarType::Int: return out << "int";
-      case c10::ScalarType::Long: return out << "long";
+      case c10::ScalarType::Long: return out << "long int";
       case c10::ScalarType::Byte: return out << "unsigned char";
       case c10::ScalarType::Char: return out << "signed char";
-      case c10::ScalarType::Short: return out << "short";
+      case c10::ScalarType::Short: return out << "short int";
       case c10::ScalarType::Bool: return out << "bool";
+      case c10::ScalarType::ComplexHalf: return out << "c10::complex<c10::Half>";
+      case c10::ScalarType::ComplexFloat: return out << "c10::complex<float>";
+      case c10::ScalarType::ComplexDouble: return out << "c10::complex<double>";
       default: return out << c10::toString(t.type_);
     }
   }
@@ -178,12 +200,14 @@ inline std::ostream& operator<<(std::ostream& out, DeviceType t) { return out <<
 struct Device {
   Device(DeviceType type, DeviceIndex index = -1) : type_(type), index_(index) {}
   Device(const std::string& text) : type_(DeviceType::CPU), index_(-1) {
-    const auto colon = text.find(':');
-    const std::string name = text.substr(0, colon);
-    TORCH_CHECK(name == "cpu" || name == "cuda" || name == "meta", "Invalid device string: '", text, "'");
-    type_ = name == "cpu" ? DeviceType::CPU : name == "cuda" ? DeviceType::CUDA : DeviceType::Meta;
-    if (colon != std::string::npos) index_ = DeviceIndex(std::stoi(text.substr(colon + 1)));
+    if (text == "cpu") return;
+    ShimCell name{SHIM_STRING, uint32_t(text.size()), {0}, 0}, made{};
+    name.p = text.data();
+    shim::check(shim_cxx_python("device", &name, 1, &made));
+    type_ = DeviceType(made.i);
+    index_ = DeviceIndex(int32_t(made.n));
   }
+  Device(const char* text) : Device(std::string(text)) {}
   DeviceType type() const { return type_; }
   DeviceIndex index() const { return index_; }
   bool has_index() const { return index_ >= 0; }
@@ -216,74 +240,31 @@ inline std::ostream& operator<<(std::ostream& out, MemoryFormat f) {
   return out << names[int(f)];
 }
 
-// A number that keeps whether it is an int, a double, a bool or complex.
-class Scalar {
- public:
-  Scalar() : Scalar(int64_t(0)) {}
-  template <class T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0> Scalar(T v) {
-    cell_ = {SHIM_INT, 0, {int64_t(v)}, 0};
-  }
-  template <class T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0> Scalar(T v) {
-    cell_ = {SHIM_BOOL, 0, {int64_t(v)}, 0};
-  }
-  Scalar(double v) : Scalar(v, SHIM_DOUBLE) {}
-  Scalar(float v) : Scalar(double(v)) {}
-  Scalar(Half v) : Scalar(double(float(v))) {}
-  Scalar(BFloat16 v) : Scalar(double(float(v))) {}
-  template <class T> Scalar(complex<T> v) : Scalar(double(v.real_), SHIM_COMPLEX) { cell_.im = double(v.imag_); }
-  template <class T> Scalar(std::complex<T> v) : Scalar(complex<T>(v)) {}
-  explicit Scalar(const ShimCell& cell) : cell_(cell) {}
-  bool isIntegral(bool with_bool) const { return cell_.tag == SHIM_INT || (with_bool && isBoolean()); }
-  bool isFloatingPoint() const { return cell_.tag == SHIM_DOUBLE; }
-  bool isComplex() const { return cell_.tag == SHIM_COMPLEX; }
-  bool isBoolean() const { return cell_.tag == SHIM_BOOL; }
-  template <class T> T to() const {
-    if constexpr (std::is_constructible_v<std::complex<double>, T> && !std::is_convertible_v<T, double>)  // complex
-      return T(typename T::value_type(real()), typename T::value_type(isComplex() ? cell_.im : 0));
-    else if constexpr (std::is_same_v<T, bool>)
-      return real() != 0;
-    else {
-      TORCH_CHECK(!isComplex() || cell_.im == 0, "value cannot be converted to type without overflow");
-      return isFloatingPoint() || isComplex() ? T(cell_.d) : T(cell_.i);
-    }
-  }
-  int64_t toLong() const { return to<int64_t>(); }
-  int toInt() const { return to<int>(); }
-  double toDouble() const { return to<double>(); }
-  float toFloat() const { return to<float>(); }
-  bool toBool() const { return to<bool>(); }
-  Half toHalf() const { return Half(to<float>()); }
-  ScalarType type() const {
-    return isComplex() ? kComplexDouble : isFloatingPoint() ? kDouble : isBoolean() ? kBool : kLong;
-  }
-  Scalar operator-() const {
-    ShimCell c = cell_;
-    isFloatingPoint() || isComplex() ? void(c.d = -c.d) : void(c.i = -c.i);
-    c.im = -c.im;
-    return Scalar(c);
-  }
-  const ShimCell& cell() const { return cell_; }
-
- private:
-  Scalar(double v, uint32_t tag) {
-    cell_.tag = tag;
-    cell_.n = 0;
-    cell_.d = v;
-    cell_.im = 0;
-  }
-  double real() const { return isFloatingPoint() || isComplex() ? cell_.d : double(cell_.i); }
-  ShimCell cell_;
-};
-static_assert(sizeof(Scalar) == sizeof(ShimCell), "an array of Scalar is one of cells");
-inline std::ostream& operator<<(std::ostream& out, const Scalar& s) {
-  return s.isFloatingPoint() ? out << s.toDouble()
-         : s.isBoolean()     ? out << (s.toBool() ? "true" : "false")
-                             : out << s.toLong();
-}
-
 }  // namespace c10
 
 namespace at {
+enum class Tag {  // torch.Tag's numbers
+  core,
+  cudagraph_unsafe,
+  data_dependent_output,
+  dynamic_output_shape,
+  flexible_layout,
+  generated,
+  inplace,
+  inplace_view,
+  maybe_aliasing_or_mutating,
+  needs_contiguous_strides,
+  needs_exact_strides,
+  needs_fixed_stride_order,
+  nondeterministic_bitwise,
+  nondeterministic_seeded,
+  out,
+  out_variant,
+  pointwise,
+  pt2_compliant_tag,
+  reduction,
+  view_copy
+};
 namespace Reduction {
 enum Reduction { None, Mean, Sum, END };
 }

@@ -11,6 +11,13 @@ from shim_torch.nn.modules.module import Module
 __all__ = ["DistributedDataParallel"]
 
 
+def _find_tensors(obj: Any) -> list[Any]:
+    """The tensors in containers and dataclasses: what ``reducer.prepare_for_backward`` takes."""
+    from shim_torch._impl.distributed.reducer import tensors
+
+    return list(tensors(obj))
+
+
 class DistributedDataParallel(Module):
     """A module whose gradients are averaged over a group's processes at the end of each backward.
 
@@ -27,7 +34,7 @@ class DistributedDataParallel(Module):
         super().__init__()
         from shim_torch import distributed
         from shim_torch._impl.distributed.reducer import Reducer
-        from shim_torch.distributed.algorithms.join import _JoinConfig
+        from shim_torch.distributed.algorithms.join import Joinable, _JoinConfig
 
         if not distributed.is_initialized():
             raise RuntimeError(
@@ -55,6 +62,8 @@ class DistributedDataParallel(Module):
         self.device_type, self.is_multi_device_module = self.device.type, False
         self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._join_config = _JoinConfig.construct_disabled_join_config()
+        self._joining: Any = None  # the hook of the ``Join`` that it is in
+        Joinable.register(type(self))
         self._several = distributed.get_world_size(self.process_group) > 1
         cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
         if self._several:
@@ -93,20 +102,21 @@ class DistributedDataParallel(Module):
         parameters = [p for n, p in self.module.named_parameters() if n not in self.parameters_to_ignore]
         return parameters + self._buffers_to_sync()
 
-    def _first_ones(self, tensors: list[Any]) -> None:
-        """The first process's values, in each."""
+    def _first_ones(self, tensors: list[Any], source: int = 0) -> None:
+        """The first process's values, or another one's, in each."""
         from shim_torch import distributed, no_grad
 
         with no_grad():
             for tensor in tensors:
-                distributed.broadcast(tensor.detach(), group=self.process_group, group_src=0)
+                distributed.broadcast(tensor.detach(), group=self.process_group, group_src=source)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The module's own result; its buffers are the first process's before."""
         from shim_torch import is_grad_enabled
 
+        source = 0 if self._joining is None else self._joining.begin()
         if self._several and self.broadcast_buffers and self.require_forward_param_sync:
-            self._first_ones(self._buffers_to_sync())
+            self._first_ones(self._buffers_to_sync(), source)
         result = self.module(*inputs, **kwargs)
         self.require_forward_param_sync = is_grad_enabled() and self.require_backward_grad_sync
         if self.require_forward_param_sync and (self._several or self.reducer._hook is not None):
@@ -124,22 +134,26 @@ class DistributedDataParallel(Module):
         finally:
             self.require_backward_grad_sync = old
 
-    @contextlib.contextmanager
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
-    ) -> Iterator[None]:
-        """Training with uneven inputs, in a group of one process. Errors: NotImplementedError in a larger one."""
-        if enable and self._several:
-            raise NotImplementedError(
-                "torch.nn.parallel.DistributedDataParallel.join of several processes is not supported by shim-torch"
-            )
-        yield
+    ) -> Any:
+        """A context for processes with uneven numbers of inputs: those that have none left send zeros until all are done.
+
+        Gradients are divided by the group's size, or (False) by the number of processes that have inputs. Errors:
+        RuntimeError in all processes once one is done, with ``throw_on_early_termination``.
+        """
+        from shim_torch.distributed.algorithms.join import Join
+
+        joinables: list[Any] = [self]
+        return Join(
+            joinables, enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+        )
 
     def join_hook(self, **kwargs: Any) -> Any:
-        """For ``Join``, in a group of one process: there is nothing to do for others."""
-        from shim_torch.distributed.algorithms.join import JoinHook
+        """For ``Join``: sends zeros for a process that has no inputs left, then takes the last one's parameters."""
+        from shim_torch._impl.distributed.joining import ModelHook
 
-        return JoinHook()
+        return ModelHook(self, bool(kwargs.get("divide_by_initial_world_size", True)))
 
     @property
     def join_device(self) -> Any:
@@ -151,12 +165,23 @@ class DistributedDataParallel(Module):
         """The process group that ``Join`` communicates in."""
         return self.process_group
 
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module: Module, params_and_buffers_to_ignore: Any) -> None:
+        """Parameters and buffers, by name, that are not synchronized: to be said before the module is wrapped."""
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
+
     def _set_static_graph(self) -> None:
         """Each iteration uses the same parameters, some of them perhaps several times."""
         self.static_graph = self.reducer.at_end = True
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
-        """Calls ``hook(state, bucket)`` in place of each reduction; it gives a future of the bucket's new values."""
+        """Calls ``hook(state, bucket)`` in place of each reduction; it gives a future of the bucket's new values.
+
+        Errors: TypeError for what cannot be called, ValueError for annotations of something else.
+        """
+        from shim_torch._impl.distributed.buckets import check_hook
+
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
+        check_hook(hook)
         self.reducer.set_hook(state, hook)

@@ -178,36 +178,6 @@ def together(rank: int, number: int, folder: Any) -> list[Any]:
     return found
 
 
-def on_streams(rank: int, number: int, folder: Any) -> Any:
-    """Which stream the library is given, and what an asynchronous work keeps; of the simulated library only."""
-    library = ctypes.CDLL(os.environ["SHIM_NCCL_PATH"])
-    library.simulated_nccl_stream.restype = ctypes.c_void_p
-    begin(rank, number, folder)
-    x = here(torch.ones(1000))
-    side = torch.cuda.Stream()
-    found = []
-    dist.all_reduce(x)
-    found.append(library.simulated_nccl_stream() is None)  # the default stream, which is current
-    with torch.cuda.stream(side):
-        dist.all_reduce(x)
-    found.append(library.simulated_nccl_stream() == side.cuda_stream)
-    before = torch.cuda.memory_allocated()
-    y = torch.empty(4096, device="cuda")
-    work = dist.all_reduce(y, async_op=True)
-    own = library.simulated_nccl_stream()
-    found.append(own is not None and own != side.cuda_stream)
-    del y
-    work._tensors.clear()
-    kept = torch.cuda.memory_allocated() - before
-    work.wait()
-    found += [kept, torch.cuda.memory_allocated() - before]
-    with dist._coalescing_manager(device=torch.device("cuda")):
-        for _ in range(3):
-            dist.all_reduce(x)
-    found.append(library.simulated_nccl_parts())
-    return found
-
-
 def cast_parts(rank: int, number: int, folder: Any) -> list[int]:
     """The places of what two modules of one size send, and get, where no stream comes to an end; of the simulated library only."""
     from shim_torch._impl.distributed import collectives, sharded_parameters

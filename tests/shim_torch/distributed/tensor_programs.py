@@ -58,6 +58,38 @@ def placements(rank: int, number: int, folder: Any, shape: tuple[int, ...], dims
     return found
 
 
+def strided(rank: int, number: int, folder: Any) -> list[Any]:
+    """Packed weights: each process has a run of each of their parts. What it has, the whole, the way to other placements, a step of AdamW."""
+    begin(rank, number, folder)
+    kinds = importlib.import_module(f"{T.__name__}.placement_types")
+    mesh = mesh_module.init_device_mesh("cpu", (number,))
+    grid = mesh_module.init_device_mesh("cpu", (2, number // 2)) if number % 2 == 0 else None
+    found: list[Any] = []
+    for rows, over, placed in (
+        (8, mesh, [kinds._StridedShard(0, split_factor=2)]),
+        (24, mesh, [kinds._StridedShard(0, split_factor=3)]),
+        (16, grid, [kinds._StridedShard(0, split_factor=number // 2), S(0)]),
+    ):
+        if over is None:
+            continue
+        whole = torch.arange(rows * 3.0).reshape(rows, 3)
+        x = nn.Parameter(T.distribute_tensor(whole, over, placed))
+        found += [plain(x.to_local().detach()), bool((x.full_tensor() == whole).all())]
+        found += [plain(x.redistribute(placements=[new] * over.ndim).to_local().detach()) for new in (R, S(1))]
+        back = T.distribute_tensor(whole, over, [R] * over.ndim).redistribute(placements=placed)
+        found.append(bool((back.to_local() == x.to_local()).all()))
+        x.grad = x.detach() * 2
+        optimizer = torch.optim.AdamW([x], lr=0.1)
+        optimizer.step()
+        found += [
+            plain(x.full_tensor().detach()),
+            (str(tuple(x.placements)), placed[0].is_shard(), isinstance(placed[0], T.Shard)),
+            float((x.detach() * x.detach()).sum().full_tensor()),
+        ]
+    dist.destroy_process_group()
+    return found
+
+
 def _cases() -> dict[str, tuple[Any, tuple[tuple[int, ...], ...]]]:
     return {
         "mm": (lambda a, b: a @ b, ((4, 8), (8, 4))),

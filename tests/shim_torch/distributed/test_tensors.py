@@ -48,6 +48,25 @@ def test_placements(number, shape, dims, tmp_path):
             assert local == plain(wanted) if wanted is not None else 0 in torch.tensor(local[1]).shape
 
 
+@pytest.mark.parametrize("number", [2, 4])
+def test_packed_weights(number, tmp_path):
+    """Each process has a run of each part of a packed weight, and what it has is the optimizer's as it lies."""
+    for rank, found in enumerate(together(number, "strided", tmp_path)):
+        for rows, groups in ((8, 2), (24, 3), (16, 1)):
+            part, complete, whole, columns, alike, stepped, placed, norm = (found.pop(0) for _ in range(8))
+            every = torch.arange(rows * 3.0).reshape(rows, 3)
+            if groups > 1:
+                mine = torch.cat([group.chunk(number)[rank] for group in every.chunk(groups)])
+                assert part == plain(mine) and placed == (f"(_StridedShard(dim=0, sf={groups}),)", False, False)
+            assert complete and alike and whole == plain(every)
+            new = every - 0.1 * (0.01 * every + (every > 0))  # the first step, of a gradient above zero
+            assert torch.allclose(torch.tensor(stepped[1]), new, atol=1e-5)
+            assert abs(norm - float(new.square().sum())) < 1e-4 * norm
+            if groups > 1:
+                assert columns == plain(every.chunk(number, 1)[rank] if rank < 3 else every[:, :0])
+        assert not found
+
+
 @pytest.mark.parametrize("number", [2])
 def test_operators(number, tmp_path):
     for ran, different in together(number, "operators", tmp_path):

@@ -97,12 +97,6 @@ aten("_cummax_helper", public=True)(_running("cummax"))
 aten("_cummin_helper", public=True)(_running("cummin"))
 
 
-@aten("dequantize.tensors")
-def dequantize(tensors):
-    """The values of each quantized tensor."""
-    return [t.dequantize() for t in tensors]
-
-
 # --- rows of different lengths ----------------------------------------------------------------------------------------
 
 

@@ -22,9 +22,9 @@ def _one_kernel(input: Any, grid: Any) -> bool:
 
 
 for _name, _traits in (
-    ("grid_sampler", {"autocast": "promote"}),
-    ("grid_sampler_2d", {"forward_error_name": "grid_sampler_2d"}),
-    ("grid_sampler_3d", {"forward_error_name": "grid_sampler_3d"}),
+    ("grid_sampler", {"autocast": "promote", "gradient_name": "GridSampler2DBackward0"}),
+    ("grid_sampler_2d", {"gradient_name": True, "forward_error_name": "grid_sampler_2d"}),
+    ("grid_sampler_3d", {"gradient_name": True, "forward_error_name": "grid_sampler_3d"}),
 ):
 
     @composite(

@@ -45,7 +45,13 @@ def _in_one_kernel(self: Any, r: int) -> bool:
     )
 
 
-@composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", out=True, method=False, follows=("self",))
+@composite(
+    "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
+    gradient_name=True,
+    out=True,
+    method=False,
+    follows=("self",),
+)
 def pixel_shuffle(self, upscale_factor):
     """(*, C · r², H, W) -> (*, C, H · r, W · r)."""
     r = upscale_factor
@@ -69,7 +75,13 @@ def pixel_shuffle(self, upscale_factor):
     return x.clone() if r == 1 else x
 
 
-@composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", out=True, method=False, follows=("self",))
+@composite(
+    "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+    gradient_name=True,
+    out=True,
+    method=False,
+    follows=("self",),
+)
 def pixel_unshuffle(self, downscale_factor):
     """The inverse of pixel_shuffle."""
     r = downscale_factor
@@ -94,13 +106,23 @@ def pixel_unshuffle(self, downscale_factor):
     return x.clone() if r == 1 else x
 
 
-@composite("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", method=False)
+@composite(
+    "native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+    gradient_name="NativeChannelShuffleBackward0",
+    method=False,
+)
 def native_channel_shuffle(self, groups):
     """Channels dealt out of their groups in turn."""
     return channel_shuffle(self, groups)
 
 
-@composite("channel_shuffle(Tensor self, SymInt groups) -> Tensor", out=True, method=False, follows=("self",))
+@composite(
+    "channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+    gradient_name=True,
+    out=True,
+    method=False,
+    follows=("self",),
+)
 def channel_shuffle(self, groups):
     """Channels dealt out of their groups in turn."""
     if self.dim() < 3:

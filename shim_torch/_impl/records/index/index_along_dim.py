@@ -170,7 +170,7 @@ def _filled_dtype(self, value):
 _FILL = {"inplace": True, "native": "index_fill", "shape": _index_fill_shape, "dtype": same_dtype, "keep": ("index",)}
 
 
-@op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", **_FILL,
+@op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", gradient_name="IndexFillBackward1", **_FILL,
     grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0),
           "value": lambda g, dim, index: g.index_select(dim, index.unique()).sum()}, expanded="tensor[mask] = scalar", overlap="refused")  # fmt: skip
 def index_fill_tensor(xp, self, dim, index, value):
@@ -182,7 +182,7 @@ def index_fill_tensor(xp, self, dim, index, value):
     return _index_filled(xp, self, dim, index, value)
 
 
-@op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+@op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", gradient_name="IndexFillBackward0",
     grad={"self": lambda g, dim, index: g.index_fill(dim, index, 0)}, **{**_FILL, "dtype": _filled_dtype}, expanded="tensor[mask] = scalar", overlap="refused")  # fmt: skip
 def index_fill(xp, self, dim, index, value):
     """``input`` with a number in the slices along ``dim`` that ``index`` names, -1 the last; the dtype must hold it."""

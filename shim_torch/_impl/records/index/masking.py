@@ -18,6 +18,7 @@ def _mask_shape(self, mask):
 
 @op(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    gradient_name="MaskedFillBackward1",
     inplace=True,
     function=True,
     shape=_mask_shape,
@@ -44,6 +45,7 @@ def masked_fill_tensor(xp, self, mask, value):
 
 @op(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    gradient_name="MaskedFillBackward0",
     inplace=True,
     function=True,
     shape=_mask_shape,
@@ -62,6 +64,7 @@ def masked_fill(xp, self, mask, value):
 
 @composite(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
+    gradient_name="MaskedSelectBackward0",
     out=True,
     native="masked_select",
     dynamic_shape=True,

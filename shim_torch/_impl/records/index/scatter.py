@@ -166,6 +166,7 @@ def _gather_to(g, dim, index, shape):
 
 @op(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    gradient_name="ScatterBackward1",
     native="scatter_value",
     **_SCATTER,
     dtype=lambda self: self.dtype,

@@ -277,7 +277,7 @@ def _size(t, dims):
     return n
 
 
-@composite("trace(Tensor self) -> Tensor", native="trace", refuses=(("bC", "trace"),))
+@composite("trace(Tensor self) -> Tensor", gradient_name="TraceBackward0", native="trace", refuses=(("bC", "trace"),))
 def trace(self):
     """The sum of a matrix's diagonal; integers are summed in int64."""
     if self.dim() != 2:

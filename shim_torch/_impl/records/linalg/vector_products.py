@@ -15,6 +15,7 @@ _LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unch
 
 @op(
     "shim::vector_product(Tensor self, Tensor other, int dim) -> Tensor",
+    gradient_name="LinalgCrossBackward0",
     shape=lambda self: self.shape,
     dtype=lambda self: self.dtype,
     native="vector_product",

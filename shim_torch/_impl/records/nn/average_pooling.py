@@ -89,7 +89,7 @@ def _declare_mean(n: int) -> None:
     more = "" if n == 1 else ", int? divisor_override=None"
 
     @composite(
-        f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, bool ceil_mode=False, bool count_include_pad=True{more}) -> Tensor",
+        f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, bool ceil_mode=False, bool count_include_pad=True{more}) -> Tensor", gradient_name=True if n > 1 else "SqueezeBackward1",
         method=False, out=True, module="" if n == 1 else "nn.functional", follows=() if n == 3 else ("self",),
         native=f"avg_pool{n}d", refuses=(("bcml", "avg_pool3d_out_frame") if n == 3 else ("bcm", "avg_pool2d"),),
         **({} if n == 1 else {"out_dtype": "structured"}))  # fmt: skip
@@ -122,6 +122,7 @@ def _declare_mean(n: int) -> None:
 
     @composite(
         f"adaptive_avg_pool{n}d(Tensor self, {size} output_size) -> Tensor",
+        gradient_name=True if n > 1 else "SqueezeBackward1",
         method=False,
         out=True,
         function=n == 1,

@@ -97,6 +97,7 @@ _SETTINGS = "bool training, float momentum, float eps"
 @composite(
     f"batch_norm({_NORM}, {_RUNNING}, {_SETTINGS}, bool cudnn_enabled) -> Tensor",
     **_METHODLESS,
+    gradient_name="NativeBatchNormBackward0",
     refuses=(("bic", "batch_norm"),),
 )
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):

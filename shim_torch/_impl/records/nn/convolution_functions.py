@@ -78,9 +78,9 @@ def slow_conv3d(self, weight, kernel_size, bias, stride, padding):
     return _run("slow_conv3d", 3, self, weight, bias, (stride, padding, (1, 1, 1), False, (0, 0, 0), 1))
 
 
-@composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", method=False)
+@composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", gradient_name=True, method=False)
 def conv_tbc(self, weight, bias, pad):
     """Convolution of (time, batch, channels) with (kernel, in, out)."""
     x, w = self.permute(1, 2, 0), weight.permute(2, 1, 0)
     y = aten.convolution(x, w, bias, (1,), (pad,), (1,), False, (0,), 1)
-    return y.permute(2, 0, 1)
+    return y.permute(2, 0, 1).contiguous()

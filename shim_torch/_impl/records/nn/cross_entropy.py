@@ -39,6 +39,7 @@ def _binary_cross_entropy_each(xp, self, target):
 
 @composite(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    gradient_name=True,
     **_NN,
     autocast="float32_cpu",
 )
@@ -76,6 +77,7 @@ def bce_logits_each(xp, self, target):
 
 @composite(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+    gradient_name=True,
     **_NN,
     also="torch",
     refuses=(("bic", "log_sigmoid_cpu"),),
@@ -105,6 +107,7 @@ def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction
 
 @composite(
     "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+    gradient_name="NllLossBackward0",
     native="nll_loss_whole",
     **_NN,
     refuses=(("bic", "nll_loss_out_frame"),),

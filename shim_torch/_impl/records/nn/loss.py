@@ -23,6 +23,7 @@ def _difference(kernel: str, self: Any, target: Any) -> Any:
 
 @composite(
     "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    gradient_name=True,
     native="squared_error_loss",
     **_NN,
     autocast="float32",
@@ -50,6 +51,7 @@ def l1_loss(self, target, reduction):
 
 @composite(
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0) -> Tensor",
+    gradient_name=True,
     native="smooth_l1_loss",
     **_NN,
     autocast="float32",
@@ -69,6 +71,7 @@ def smooth_l1_loss(self, target, reduction, beta):
 
 @composite(
     "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0) -> Tensor",
+    gradient_name=True,
     native="huber_loss",
     **_NN,
     autocast="float32",
@@ -104,6 +107,7 @@ def kl_div(self, target, reduction, log_target):
 
 @composite(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    gradient_name=True,
     **_NN,
     no_complex_gradient="soft_margin_loss",
     refuses=(("i", "result type Float can't be cast to the desired output type {}"),),

@@ -21,7 +21,7 @@ def _check_rows(x: Any) -> None:
         )
 
 
-@composite("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor",
+@composite("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", gradient_name=True,
            function=False, method=False, refuses=(("bicl", "multi_margin_loss_cpu_kernel"),), autocast="float32", forward_error_name="multi_margin_loss")  # fmt: skip
 def multi_margin_loss(self, target, p, margin, weight, reduction):
     """Σ max(0, margin - x[y] + x[i])^p / C over the other classes."""
@@ -62,6 +62,7 @@ _MOST_MARKED = 32 * 1024  # classes of a row in one kernel
 
 @composite(
     "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    gradient_name=True,
     function=False,
     method=False,
     refuses=(("bicl", "multilabel_margin_loss_forward_out_frame"),),

@@ -107,6 +107,7 @@ def _check_one_dtype(input: Any, *parameters: Any) -> None:
 
 @composite(
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    gradient_name="NativeLayerNormBackward0",
     method=False,
     native="layer_norm",
     refuses=(("bic", "LayerNormKernelImpl"),),
@@ -127,6 +128,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
 
 @composite(
     "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    gradient_name="MulBackward0",
     method=False,
     native="rms_norm",
     follows=("input",),
@@ -151,6 +153,7 @@ def rms_norm(input, normalized_shape, weight, eps):
 
 @composite(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+    gradient_name="NativeGroupNormBackward0",
     method=False,
     follows=("input",),
     one_dtype=True,
@@ -194,29 +197,43 @@ def _dropped(input: Any, p: float) -> Any:
     return shim.masked_scale(input, keep, 1 / (1 - p)), keep
 
 
+def _kept(input: Any, p: float) -> Any:
+    """1 / (1 - p) where a value is kept, else 0; drawn in the order of the input's memory."""
+    if input.is_complex():
+        raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
+    keep = _core.function("aten::empty_like")(input, dtype=_core.bool).bernoulli_(1 - p)
+    return keep.to(input.dtype).mul_(1 / (1 - p))
+
+
+def _drops(input: Any, p: float, train: bool) -> bool:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return train and p != 0 and input.numel() != 0
+
+
 @composite(
     "dropout(Tensor input, float p, bool train) -> Tensor",
     method=False,
-    inplace=True,
     batching="random",
     nested="pointwise",
 )
 def dropout(input, p, train):
     """Elements become 0 by chance ``p``, the others are divided by 1 - p; ``input`` itself without ``train``."""
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not train or p == 0:
+    if not _drops(input, p, train):
         return input
     if p == 1:
         return input * input.new_zeros(())
-    if input.is_complex():
-        raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
     if input.dtype.is_floating_point and (input.is_cuda or (input.is_contiguous() and _core.unseen(input))):
         return _dropped(input, p)[0]
-    keep = _core.function("aten::empty_like")(input, dtype=_core.bool).bernoulli_(
-        1 - p
-    )  # in the order of the input's memory
-    return input * keep.to(input.dtype).mul_(1 / (1 - p))
+    return input * _kept(input, p)
+
+
+@composite("dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", method=False, batching="random")
+def dropout_(self, p, train):
+    """In place; without ``train`` nothing is written, and autograd sees nothing."""
+    if not _drops(self, p, train):
+        return self
+    return self.mul_(self.new_zeros(()) if p == 1 else _kept(self, p))
 
 
 def _check_attention(query: Any, key: Any, value: Any) -> None:

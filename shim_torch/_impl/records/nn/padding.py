@@ -136,11 +136,14 @@ def _kernel(n: int, mode: str) -> Any:
     return run
 
 
+_OPERATOR = {"reflect": "reflection", "replicate": "replication"}
+
+
 def _declare(n: int) -> None:
     size = f"SymInt[{2 * n}] padding"
     for name, mode in (("reflection_pad", "reflect"), ("replication_pad", "replicate")):
         schema = f"{name}{n}d(Tensor self, {size}) -> Tensor"
-        composite(schema, out=True, follows=("self",), native=name, **_HIDDEN)(_kernel(n, mode))
+        composite(schema, out=True, follows=("self",), native=name, gradient_name=True, **_HIDDEN)(_kernel(n, mode))
 
 
 for _n in (1, 2, 3):
@@ -177,4 +180,5 @@ def pad(self, pad, mode, value):
         )
     if mode == "circular":
         return _circular(self, pad)
-    return in_format(_continued(self, pad, mode), suggested_format([self]))
+    padded = getattr(aten, f"{_OPERATOR[mode]}_pad{n}d")(self, pad)
+    return in_format(padded, suggested_format([self]))

@@ -131,11 +131,13 @@ def _declare_max(n: int) -> None:
     function = {"method": False, "function": n == 1}
     op(f"{name}({arguments}) -> (Tensor, Tensor)", shape=shape, native=name, dtype=_no_bool(f"max_pool{n}d"),
        out=("out", "indices") if n > 1 else False,
-       differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), **function)(run)  # fmt: skip
+       **({"gradient_name": "SqueezeBackward1"} if n == 1 else {}), differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), **function)(run)  # fmt: skip
 
     refuses = {"refuses": (("bi", "max_pool2d"),)} if n == 1 else {}
 
-    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d", **refuses)
+    node = {"gradient_name": "SqueezeBackward1"} if n == 1 else {}  # PyTorch's is a view of two dims' result
+
+    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d", **refuses, **node)
     def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
         if n == 1:
             pool_shape("max_pool1d()", 1, self, settings(kernel_size, stride, padding, dilation), ceil_mode)
@@ -162,7 +164,7 @@ for _n in (1, 2, 3):
 
 
 @composite(
-    "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
+    "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", gradient_name=True,
     method=False, function=False, follows=("self",), refuses=(("bic", "max_unpool2d"),))  # fmt: skip
 def max_unpool2d(self, indices, output_size):
     """``input`` at the places that ``max_pool2d`` found (flat in height and width, int64), zeros elsewhere."""
@@ -170,7 +172,7 @@ def max_unpool2d(self, indices, output_size):
 
 
 @composite(
-    "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+    "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", gradient_name=True,
     method=False, function=False, refuses=(("bic", "max_unpool3d"),))  # fmt: skip
 def max_unpool3d(self, indices, output_size, stride, padding):
     """``input`` at the places that ``max_pool3d`` found (flat in the last three dims, int64), zeros elsewhere."""
@@ -226,9 +228,8 @@ def _unpool(self: Any, indices: Any, output_size: Any) -> Any:
         )
         values = values.masked_fill(stays != order, 0)
         return values.new_zeros((*lead, count)).scatter_add(-1, flat, values).reshape(*lead, *output_size)
-    out = self.new_zeros((*lead, *output_size))
-    out.view(*lead, count).scatter_(-1, flat, values)
-    return out
+    spread = self.new_zeros((*lead, count)).scatter(-1, flat, values)
+    return torch._unsafe_view(spread, (*lead, *output_size))
 
 
 def _tangents_are_taken() -> bool:

@@ -38,41 +38,53 @@ def _noise(input: Any, p: float, whole: bool) -> Any:
     return torch.bernoulli(chances).to(input.dtype)
 
 
-def _alpha_dropout(input: Any, p: float, train: bool, whole: bool) -> Any:
+def _alpha_dropout(input: Any, p: float, train: bool, whole: bool, in_place: bool = False) -> Any:
     """Dropped values take SELU's lowest one; scaled and moved so that mean and variance stay."""
     _check_p(p)
     if p == 0 or not train or input.numel() == 0:
         return input
     if p == 1:
-        return input * input.new_zeros(())
+        return _times(input, input.new_zeros(()), in_place)
     low = -1.7580993408473766
     a = 1.0 / math.sqrt((low * low * p + 1) * (1 - p))
     kept = _noise(input, p, whole)
-    return input * (kept * a) + ((1 - kept) * (low * a) - low * a * p)
+    scaled, moved = _times(input, kept * a, in_place), (1 - kept) * (low * a) - low * a * p
+    return scaled.add_(moved) if in_place else scaled + moved
 
 
-def _feature_dropout(input: Any, p: float, train: bool) -> Any:
+def _feature_dropout(input: Any, p: float, train: bool, in_place: bool = False) -> Any:
     _check_p(p)
     if p == 0 or not train or input.numel() == 0:
         return input
-    return input * input.new_zeros(()) if p == 1 else input * (_noise(input, p, True) / (1 - p))
+    return _times(input, input.new_zeros(()) if p == 1 else _noise(input, p, True) / (1 - p), in_place)
 
 
-_PLAIN: dict[str, Any] = {"method": False, "inplace": True}
-composite(
-    "alpha_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN, batching="random", nested="pointwise"
-)(lambda input, p, train: _alpha_dropout(input, p, train, False))
-composite("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN, nested="pointwise")(
-    lambda input, p, train: _alpha_dropout(input, p, train, True)
-)
-composite(
-    "feature_dropout(Tensor input, float p, bool train) -> Tensor", **_PLAIN, batching="random", nested="pointwise"
-)(_feature_dropout)
+def _times(input: Any, factor: Any, in_place: bool) -> Any:
+    return input.mul_(factor) if in_place else input * factor
+
+
+# What is dropped in place is written only where something is: in evaluation autograd and versions see nothing.
+for _schema, _in_place, _more in (
+    ("(Tensor input, float p, bool train) -> Tensor", False, {"nested": "pointwise"}),
+    ("_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", True, {}),
+):
+    _traits: dict[str, Any] = {"method": False, **_more}
+    composite(f"alpha_dropout{_schema}", **_traits, batching="random")(
+        lambda input, p, train, i=_in_place: _alpha_dropout(input, p, train, False, i)
+    )
+    composite(f"feature_alpha_dropout{_schema}", **_traits)(
+        lambda input, p, train, i=_in_place: _alpha_dropout(input, p, train, True, i)
+    )
+    composite(f"feature_dropout{_schema}", **_traits, batching="random")(
+        lambda input, p, train, i=_in_place: _feature_dropout(input, p, train, i)
+    )
 
 
 @composite(
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor",
-    **_PLAIN,
+    gradient_name="RreluWithNoiseBackward0",
+    method=False,
+    inplace=True,
     nested="pointwise",
     refuses=(("bich", "rrelu_with_noise_out_cpu"),),
 )
@@ -90,13 +102,20 @@ def rrelu(self, lower, upper, training, generator):
     return (self * slope).contiguous()
 
 
-@composite("selu(Tensor self) -> Tensor", **_PLAIN, pointwise=True)
+@composite("selu(Tensor self) -> Tensor", method=False, inplace=True, pointwise=True)
 def selu(self):
     """scale · (x where positive, else alpha · (exp(x) - 1)), with constants that keep mean 0 and variance 1."""
     return aten.elu(self, 1.6732632423543772, 1.0507009873554805)
 
 
-@composite("celu(Tensor self, Scalar alpha=1.0) -> Tensor", **_PLAIN, pointwise=True, batching="along_dim")
+@composite(
+    "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+    gradient_name=True,
+    method=False,
+    inplace=True,
+    pointwise=True,
+    batching="along_dim",
+)
 def celu(self, alpha):
     """x where positive, else ``alpha`` · (exp(x / alpha) - 1). RuntimeError for an alpha of 0."""
     if alpha == 0:
@@ -177,12 +196,14 @@ def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
 
 composite(
     "fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    gradient_name=True,
     function=False,
     method=False,
     refuses=(("bic", "fractional_max_pool2d_out_frame"),),
 )(_fractional)
 composite(
     "fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    gradient_name=True,
     function=False,
     method=False,
     refuses=(("bic", "fractional_max_pool3d_out_frame"),),

@@ -210,6 +210,7 @@ def prelu(self, weight):
 
 @composite(
     "glu(Tensor self, int dim=-1) -> Tensor",
+    gradient_name=True,
     module="nn.functional",
     method=False,
     native="glu",

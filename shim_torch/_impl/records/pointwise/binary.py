@@ -222,4 +222,5 @@ for _name in ("logical_and", "logical_or", "logical_xor"):
         inplace=True,
         out=True,
         native=_name,
+        never_differentiable=True,
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))

@@ -88,6 +88,7 @@ def _clamp_bound(g, self, bound, other, low):
 
 @op(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+    gradient_name="ClampBackward1",
     shape=same,
     dtype=_clamp_dtype,
     inplace="function",
@@ -103,6 +104,7 @@ def clamp(xp, self, min, max):
 
 @op(
     "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
+    gradient_name="ClampMinBackward1",
     shape=broadcast,
     dtype=refusing(promote, ("c", "maximum_cpu")),
     inplace="function",
@@ -121,6 +123,7 @@ def clamp_min_tensor(xp, self, min):
 
 @op(
     "clamp_min(Tensor self, Scalar min) -> Tensor",
+    gradient_name="ClampMinBackward0",
     shape=same,
     dtype=lambda self, min: _held(self, [min], "clamp_min_scalar_cpu"),
     inplace="function",
@@ -135,6 +138,7 @@ def clamp_min(xp, self, min):
 
 @op(
     "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
+    gradient_name="ClampMaxBackward1",
     shape=broadcast,
     dtype=refusing(promote, ("c", "minimum_cpu")),
     inplace="function",
@@ -153,6 +157,7 @@ def clamp_max_tensor(xp, self, max):
 
 @op(
     "clamp_max(Tensor self, Scalar max) -> Tensor",
+    gradient_name="ClampMaxBackward0",
     shape=same,
     dtype=lambda self, max: _held(self, [max], "clamp_max_scalar_cpu"),
     inplace="function",

@@ -29,6 +29,7 @@ for _name, _np, _aliases in (
         number_kernel=True,
         numbers="not_first",
         number_overloads=("Scalar",),
+        never_differentiable=True,
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))
 
 
@@ -107,6 +108,7 @@ def allclose(self, other, rtol, atol, equal_nan):
     refuses=(("bc", "Unsupported input type encountered for isin(): {}"),),
     numbers="not_all",
     out_dtype="structured",
+    never_differentiable=True,
 )
 def isin(xp, elements, test_elements, assume_unique, invert):
     """Whether each element is among ``test_elements``, or with ``invert`` is not; NaN is among none.

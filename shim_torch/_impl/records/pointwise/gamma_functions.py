@@ -61,6 +61,7 @@ def _multigamma(a: Any, p: int) -> Any:
 
 composite(
     "mvlgamma(Tensor self, int p) -> Tensor",
+    gradient_name="MvlgammaBackward0",
     out=True,
     inplace=True,
     pointwise=True,

@@ -81,6 +81,7 @@ unary_op(
     lambda self: _square_dtype(self),
     sparse="zero_preserving",
     out_error_name="pow",
+    gradient_name="PowBackward0",
 )
 unary_op(
     "sgn",
@@ -102,7 +103,7 @@ unary_op(
     inplace=True,
     out_dtype="same",
 )
-unary_op("logical_not", array_function("logical_not"), None, fixed("bool"), inplace=True)
+unary_op("logical_not", array_function("logical_not"), None, fixed("bool"), inplace=True, never_differentiable=True)
 unary_op(
     "bitwise_not",
     lambda xp, self: ~self,
@@ -122,6 +123,7 @@ unary_op(
     sparse="zero_preserving",
     refused=(("c", "!signbit is not implemented for complex tensors."),),
     out_dtype="signbit does not support non-boolean outputs.",
+    never_differentiable=True,
 )
 
 
@@ -137,6 +139,7 @@ unary_op(
     sparse="zero_preserving",
     refused=(("c", "isposinf does not support complex inputs."),),
     out_dtype="isposinf does not support non-boolean outputs.",
+    never_differentiable=True,
 )
 unary_op(
     "isneginf",
@@ -147,6 +150,7 @@ unary_op(
     sparse="zero_preserving",
     refused=(("c", "isneginf does not support complex inputs."),),
     out_dtype="isneginf does not support non-boolean outputs.",
+    never_differentiable=True,
 )
 unary_op("isreal", array_function("isreal"), None, fixed("bool"), inplace=False, out=False)
 

@@ -80,6 +80,7 @@ def _lerp_dtype(self, end, weight):
 
 @op(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    gradient_name="LerpBackward1",
     native="lerp",
     shape=broadcast,
     dtype=_lerp_dtype,
@@ -105,6 +106,7 @@ def lerp(xp, self, end, weight):
 
 @op(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    gradient_name="LerpBackward0",
     native="lerp",
     shape=broadcast,
     dtype=_lerp_dtype,

@@ -49,7 +49,7 @@ def _lengths(between: Any, p: Any) -> Any:
     return found
 
 
-@composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", function=False, method=False,
+@composite("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", gradient_name=True, function=False, method=False,
     native="cdist", refuses=(("l", "cdist"),), autocast="float32", forward_error_name="_cdist_forward")  # fmt: skip
 def cdist(x1, x2, p, compute_mode):
     """Distances between all rows: (*, P, M), (*, R, M) -> (*, P, R)."""
@@ -79,6 +79,7 @@ def cdist(x1, x2, p, compute_mode):
 
 @composite(
     "pdist(Tensor self, float p=2) -> Tensor",
+    gradient_name=True,
     method=False,
     autocast="float32_cuda",
     forward_error_name="_pdist_forward",

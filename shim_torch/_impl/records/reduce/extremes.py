@@ -60,6 +60,7 @@ def amin(xp, self, dim, keepdim):
 
 @composite(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    gradient_name="AminmaxBackward0",
     out=True,
     batching="along_dim",
     out_dtype="structured",
@@ -111,6 +112,7 @@ def _full_extremum(name, reduce):
 
     op(
         f"{name}(Tensor self) -> Tensor",
+        **({"gradient_name": f"{name.capitalize()}Backward1"} if name in ("max", "min") else {}),
         shape=check,
         dtype=refusing_like(("c", f"{name}_all")),
         out=True,
@@ -146,6 +148,7 @@ def _with_index(name, arg):
         dtype=refusing_like(("c", f"{name}(): does not support complex input"), _core.int64),
         grad={"self": picked_grad},
         out_dtype="structured",
+        **({"gradient_name": f"{name.capitalize()}Backward0"} if name in ("max", "min") else {}),
     )(body)
 
 

@@ -268,6 +268,7 @@ def norm_except_dim(v, pow, dim):
 
 @composite(
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    gradient_name="RenormBackward0",
     inplace=True,
     out=True,
     autocast="float32",

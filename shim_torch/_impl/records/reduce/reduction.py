@@ -108,6 +108,7 @@ def mean_all(xp, self, dtype):
 
 @op(
     "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    gradient_name="MeanBackward1",
     shape=reduced,
     dtype=_mean_dtype,
     native="mean",
@@ -231,6 +232,7 @@ def logsumexp(xp, self, dim, keepdim):
 
 @composite(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+    gradient_name="DistBackward0",
     refuses=(("i", "norm(): input dtype should be either floating point or complex. Got {} instead."),),
     autocast="float32_cuda",
 )

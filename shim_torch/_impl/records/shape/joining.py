@@ -97,6 +97,7 @@ def cat(xp, tensors, dim):
 
 @composite(
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
+    gradient_name="StackBackward0",
     method=False,
     out=True,
     native="stack",

@@ -238,6 +238,12 @@ def dequantize(self):
     return self.to(_core.float32)
 
 
+@composite("dequantize.tensors(Tensor[] tensors) -> Tensor[]", method=False)
+def dequantize_tensors(tensors):
+    """The values of each quantized tensor."""
+    return [t.dequantize() for t in tensors]
+
+
 @composite("prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", **_HIDDEN)
 def convert_element_type(a, dtype):
     """A copy in another dtype."""

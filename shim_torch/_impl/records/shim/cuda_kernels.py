@@ -38,6 +38,7 @@ def dropout(xp, input, p, seed, start):
 
 @op(
     "shim::masked_scale(Tensor self, Tensor mask, float scale) -> Tensor",
+    gradient_name="MulBackward0",
     shape=lambda self: self.shape,
     dtype=lambda self: self.dtype,
     keep=("mask",),
@@ -46,8 +47,8 @@ def dropout(xp, input, p, seed, start):
     **_SHIM,
 )
 def masked_scale(xp, self, mask, scale):
-    """self * scale where the mask is true, else 0."""
-    return xp.where(mask, self * self.dtype.type(scale), self.dtype.type(0))
+    """self * scale where the mask is true, else self * 0."""
+    return self * xp.where(mask, self.dtype.type(scale), self.dtype.type(0))
 
 
 # --- rows added in order --------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ def _nll_grad(g0, self_shape, target, weight, reduction, ignore_index, result1):
 
 @op(
     "shim::nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)",
+    gradient_name="NllLossBackward0",
     shape=lambda target, reduction: [() if reduction else target.shape, ()],
     dtype=lambda self: (accumulation_dtype(self.dtype), [self.dtype, accumulation_dtype(self.dtype)]),
     keep=("target",),
@@ -206,6 +207,7 @@ def _entropy_grad(g0, g1, target, reduction, result1, result2, result3):
 
 @op(
     "shim::cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, bool keep) -> (Tensor, Tensor, Tensor, Tensor)",
+    gradient_name="NllLossBackward0",
     shape=lambda self, reduction, keep: [
         (self.shape[0],) if reduction == 0 else (),
         self.shape if keep else (0,),

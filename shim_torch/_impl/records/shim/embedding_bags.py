@@ -43,6 +43,7 @@ def _bags_shape(weight, indices, offsets, mode, closed):
 
 @op(
     "shim::embedding_bags(Tensor weight, Tensor indices, Tensor offsets, Tensor? per_sample_weights, int mode, bool closed, int padding) -> (Tensor, Tensor, Tensor, Tensor)",
+    gradient_name="EmbeddingBagBackward0",
     shape=_bags_shape,
     dtype=lambda weight: (accumulation_dtype(weight.dtype), [weight.dtype, *[_core.int64] * 3]),
     keep=("indices", "offsets"),

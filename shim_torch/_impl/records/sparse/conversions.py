@@ -150,3 +150,11 @@ def sparse_mask(self, mask):
     from shim_torch._impl.sparse import conversions
 
     return conversions.mask(self, mask)
+
+
+@direct("_sparse_mask_projection(Tensor self, Tensor mask, bool accumulate_matches=False) -> Tensor", **_METHOD)
+def _sparse_mask_projection(self, mask, accumulate_matches):
+    """The entries of ``self``, with zeros where the sparse ``mask`` has none; as often as the mask has them where asked."""
+    from shim_torch._impl.sparse import conversions
+
+    return conversions.projected(self, mask, accumulate_matches)

@@ -24,6 +24,36 @@ def test_dropout_of_channels():
         F.dropout2d(torch.ones(1, 2, 2))
 
 
+@pytest.mark.parametrize("name", "dropout alpha_dropout dropout1d feature_alpha_dropout".split())
+@pytest.mark.parametrize(("p", "train"), [(0.0, True), (0.5, False), (1.0, False)])
+def test_nothing_is_written_in_place_where_nothing_is_dropped(name, p, train):
+    leaf = torch.randn(2, 3, 4, requires_grad=True)
+    weights = leaf.softmax(-1)  # which its gradient reads
+    same = getattr(F, name)(weights, p, train, inplace=True)
+    assert same is weights and weights._version == 0 and weights.grad_fn.name() == "SoftmaxBackward0"
+    assert getattr(F, name)(leaf, p, train, inplace=True) is leaf
+    same.square().sum().backward()
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        getattr(F, name)(leaf, 0.5, True, inplace=True)
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_dropped_elements_are_products_with_the_mask(inplace, dtype):
+    torch.manual_seed(1)
+    x = torch.randn(200).to(dtype)
+    x[:9] = float("inf")
+    leaf = x.clone().requires_grad_()
+    out = F.dropout(leaf * 1, 0.3, True, inplace)
+    out.backward(torch.ones_like(out))
+    factor = torch.tensor(1 / (1 - 0.3)).to(dtype)  # the mask is of the input's dtype
+    assert set(leaf.grad.tolist()) == {0.0, factor.item()}
+    want = x * leaf.grad
+    assert torch.equal(out.isnan(), want.isnan()) and out.isnan().any()
+    assert torch.equal(out.nan_to_num().signbit(), want.nan_to_num().signbit())
+    assert torch.equal(out.nan_to_num(), want.nan_to_num())
+
+
 def test_bounds_of_rrelu_are_checked_where_nothing_is_drawn_too():
     with pytest.raises(RuntimeError, match="Lower bound should be less than or equal to the upper bound"):
         F.rrelu(torch.ones(2), lower=0.3, upper=0.1)

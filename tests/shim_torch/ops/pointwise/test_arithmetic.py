@@ -86,3 +86,29 @@ def test_complex_products_and_spreads():
     np.testing.assert_allclose((a * b).numpy(), a.numpy() * b.numpy(), rtol=1e-5, atol=1e-6)
     row = torch.arange(40.0)
     assert np.array_equal(row[:, None].expand(40, 50).contiguous().numpy(), np.repeat(row.numpy()[:, None], 50, 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_numbers_of_sums_are_rounded_and_those_of_products_are_not(dtype, compiled):
+    x = torch.randn(640, generator=torch.Generator().manual_seed(3)).to(dtype)
+    y, wide, number = x.flip(0).clone(), x.float(), 0.0010264
+    near = torch.tensor(number).to(dtype).float()
+    assert near != torch.tensor(number)
+    whole = torch.arange(640) * 37 + 1000  # int64, beyond what 16 bits hold exactly
+    wants = {
+        "sums": (lambda: x + number, wide + near),
+        "tensors of no dims": (lambda: x + torch.tensor(number), wide + near),
+        "differences": (lambda: x - number, wide - near),
+        "reversed": (lambda: number - x, near - wide),
+        "alpha": (lambda: torch.add(x, y, alpha=number), wide + near * y.float()),
+        "integers": (lambda: x + whole, wide + whole.to(dtype).float()),
+        "products": (lambda: x * number, wide * number),
+        "quotients": (lambda: x / number, wide / number),
+        "floors": (lambda: x // number, wide // number),
+        "products of integers": (lambda: x * whole, wide * whole.to(dtype).float()),
+        "remainders": (lambda: x % number, wide % near),
+    }
+    for name, (call, want) in wants.items():
+        got = torch.compile(call)() if compiled else call()
+        assert torch.equal(got, want.to(dtype)), name
