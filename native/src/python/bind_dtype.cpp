@@ -1,8 +1,8 @@
 // torch.dtype, layout and memory_format: small immutable types, singletons where PyTorch has singletons.
 #include "python/foreign.h"
 #include "python/builtin_types.h"
+#include "python/deferred.h"
 #include "python/object.h"
-#include "python/trace.h"
 
 namespace shim {
 

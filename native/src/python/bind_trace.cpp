@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cuda/driver.h"
+#include "python/deferred.h"
 #include "python/module_parameters.h"
 #include "python/owned_ref.h"
 #include "python/tensors_in.h"

@@ -1,9 +1,9 @@
 // Tensors and the thread's modes, for C++ extensions.
 #include "core/interpreter_lock.h"
 #include "core/lazy_clone.h"
-#include "python/trace.h"
 #include "core/sparse.h"
 #include "python/cxx_values.h"
+#include "python/deferred.h"
 #include "python/owned_ref.h"
 
 using namespace shim;

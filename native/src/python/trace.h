@@ -38,9 +38,6 @@ class TracedInplace {
   bool deferred_ = false;
 };
 
-// Before something changes that operators look at when they run.
-void run_what_is_deferred();
-
 int bind_trace(PyObject* module);  // bind_trace.cpp
 
 }  // namespace shim
