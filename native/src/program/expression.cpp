@@ -45,7 +45,6 @@ Source Expression::operand(const PointwiseOp& op, size_t place, const program::V
   const bool keeps = in == common || op.keeps_number(place, group.device);
   auto* r = std::get_if<TensorRef>(&v.is);
   if (!r) return number(v, in, keeps ? DType::undefined : common);
-  // What eager rounds to the result's dtype first (cpu/pointwise.cpp).
   const bool rounds = group.device.is_cpu() && in != common && op.rule != Rule::logical && r->dtype != common &&
                       itemsize(r->dtype) > 1 && !(keeps && r->sizes.empty());
   return rounds ? convert(read(*r), in, common).source : as(read(*r), in);

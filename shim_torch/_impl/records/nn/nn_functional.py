@@ -9,10 +9,11 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.attention import attend_narrow, attention_kernel, by_cpu_kernel, in_one_kernel
 from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.records.shared.norm_statistics import has_row_kernel, row_norm
+from shim_torch._impl.records.shared.random_fill import dropout_mask
 from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.formats import gradient_like_results
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import NARROW, accumulation_dtype, not_implemented
+from shim_torch._impl.table.rules import NARROW, accumulation_dtype
 from shim_torch._impl.tensor.type_info import finfo
 
 _NN = {"module": "nn.functional", "method": False}
@@ -197,14 +198,6 @@ def _dropped(input: Any, p: float) -> Any:
     return shim.masked_scale(input, keep, 1 / (1 - p)), keep
 
 
-def _kept(input: Any, p: float) -> Any:
-    """1 / (1 - p) where a value is kept, else 0; drawn in the order of the input's memory."""
-    if input.is_complex():
-        raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
-    keep = _core.function("aten::empty_like")(input, dtype=_core.bool).bernoulli_(1 - p)
-    return keep.to(input.dtype).mul_(1 / (1 - p))
-
-
 def _drops(input: Any, p: float, train: bool) -> bool:
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
@@ -225,7 +218,7 @@ def dropout(input, p, train):
         return input * input.new_zeros(())
     if input.dtype.is_floating_point and (input.is_cuda or (input.is_contiguous() and _core.unseen(input))):
         return _dropped(input, p)[0]
-    return input * _kept(input, p)
+    return input * dropout_mask(input, p)
 
 
 @composite("dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", method=False, batching="random")
@@ -233,7 +226,7 @@ def dropout_(self, p, train):
     """In place; without ``train`` nothing is written, and autograd sees nothing."""
     if not _drops(self, p, train):
         return self
-    return self.mul_(self.new_zeros(()) if p == 1 else _kept(self, p))
+    return self.mul_(self.new_zeros(()) if p == 1 else dropout_mask(self, p))
 
 
 def _check_attention(query: Any, key: Any, value: Any) -> None:

@@ -8,9 +8,7 @@ from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.random_range import checked
 from shim_torch._impl.table.calls import aten, torch
-from shim_torch._impl.table.rules import (
-    WIDE,
-)
+from shim_torch._impl.table.rules import WIDE, not_implemented
 
 
 def fill_random(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
@@ -120,3 +118,11 @@ def rrelu_slopes(self: Any, lower: float, upper: float, generator: Any) -> Any:
         return torch.ones_like(self).masked_scatter_(falls, drawn.to(self.dtype))
     slope = _core.empty_tensor(self.shape, _core.float32, self.device).uniform_(lower, upper, generator=generator)
     return slope.to(self.dtype).masked_fill(self > 0, 1.0)
+
+
+def dropout_mask(input: Any, p: float) -> Any:
+    """1 / (1 - p) where a value is kept, else 0; drawn in the order of the input's memory."""
+    if input.is_complex():
+        raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
+    keep = _core.function("aten::empty_like")(input, dtype=_core.bool).bernoulli_(1 - p)
+    return keep.to(input.dtype).mul_(1 / (1 - p))
