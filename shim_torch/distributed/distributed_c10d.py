@@ -205,12 +205,14 @@ def _meeting(init_method: str | None, world_size: int, rank: int, timeout: Any) 
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Ends a group, or (None, or the default one) all. Errors: AssertionError when there is none."""
+    """Ends a group, or (None, or the default one) all. Errors: AssertionError when there is none, ValueError for no group."""
     if group is None or group is GroupMember.WORLD:
         if GroupMember.WORLD is None:
             raise AssertionError("Process group cannot be None")
         _world.clear()
     elif group != GroupMember.NON_GROUP_MEMBER:
+        if not isinstance(group, ProcessGroup):
+            raise ValueError("Invalid process group specified")
         _known(group)
         group.shutdown()
         _world.remove(group)

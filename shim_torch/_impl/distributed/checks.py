@@ -97,8 +97,8 @@ def check_transported(group: ProcessGroup, *tensors: Any) -> None:
 def check_reduction(op: Any, tensor: Any, function: str, group: ProcessGroup | None = None) -> int:
     """The number of a reduction.
 
-    Errors: TypeError for what is no ``ReduceOp``, ValueError for one that complex tensors are refused for, RuntimeError for
-    one that the dtype is.
+    Errors: TypeError for what is no ``ReduceOp``, ValueError (RuntimeError of other functions than all_reduce on a CPU) for one
+    that complex tensors are refused for, RuntimeError for one that the dtype is.
     """
     if isinstance(op, PremulSum):
         op = ReduceOp.PREMUL_SUM
@@ -106,7 +106,10 @@ def check_reduction(op: Any, tensor: Any, function: str, group: ProcessGroup | N
         raise TypeError(f"(): incompatible function arguments. Expected a torch.distributed.ReduceOp, got {op!r}")
     bits = op in (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
     if tensor.is_complex() and (bits or op in (ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PRODUCT)):
-        raise ValueError(f"{function} does not support {op.__class__.__name__}.{op.name} on complex tensors")
+        # PyTorch tests all_reduce's before its backends see it, and gloo the others'.
+        kind = ValueError if function.startswith("all_reduce") or tensor.is_cuda else RuntimeError
+        name = "all_reduce" if function == "all_reduce_coalesced" else function
+        raise kind(f"{name} does not support {op.__class__.__name__}.{op.name} on complex tensors")
     if group is None or group.size() == 1:
         return int(op)
     if tensor.is_cuda and group._device_engine is not None:
@@ -121,6 +124,15 @@ def check_reduction(op: Any, tensor: Any, function: str, group: ProcessGroup | N
         name = _core.scalar_name(tensor.dtype)
         raise RuntimeError(f"result type Float can't be cast to the desired output type {name}")
     return int(op)
+
+
+def check_whole(whole: Any, part: Any, group: ProcessGroup, text: str) -> None:
+    """That a tensor has the place of all processes' parts. Errors: TypeError, ValueError; RuntimeError both from gloo."""
+    gloo = group.size() > 1 and not part.is_cuda
+    if whole.dtype != part.dtype:
+        raise (RuntimeError if gloo else TypeError)("output tensor must have the same type as input tensor")
+    if whole.numel() != part.numel() * group.size():
+        raise (RuntimeError if gloo else ValueError)(text)
 
 
 def check_shapes(tensors: Any, like: Any, function: str) -> None:

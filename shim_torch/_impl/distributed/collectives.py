@@ -9,6 +9,7 @@ from shim_torch._impl.distributed.checks import (
     check_reduction,
     check_shapes,
     check_transported,
+    check_whole,
     found,
     one_tensor,
     outside,
@@ -186,19 +187,14 @@ def all_gather_into_tensor(output_tensor: Any, input_tensor: Any, group: Any = N
     if outside(group, "all_gather_into_tensor"):
         return None
     group = found(group)
-    _check_whole(output_tensor, input_tensor, group)
+    check_whole(
+        output_tensor, input_tensor, group, "output tensor size must be equal to world_size times input tensor size"
+    )
     check_transported(group, input_tensor)
     return start(
         group, "all_gather_into_tensor", Act.ALL_GATHER, input=input_tensor, output=output_tensor,
         results=[output_tensor], async_op=async_op,
     )  # fmt: skip
-
-
-def _check_whole(whole: Any, part: Any, group: Any) -> None:
-    if whole.dtype != part.dtype:
-        raise TypeError("output tensor must have the same type as input tensor")
-    if whole.numel() != part.numel() * group.size():
-        raise ValueError("output tensor size must be equal to world_size times input tensor size")
 
 
 def reduce_scatter(
@@ -238,10 +234,7 @@ def reduce_scatter_tensor(
         return None
     group = found(group)
     number = check_reduction(op, output, "reduce_scatter_tensor", group)
-    if output.dtype != input.dtype:
-        raise TypeError("output tensor must have the same type as input tensor")
-    if input.numel() != output.numel() * group.size():
-        raise ValueError("input tensor must be the same size as output size times world size")
+    check_whole(input, output, group, "input tensor must be the same size as output size times world size")
     return start(
         group, "reduce_scatter_tensor", Act.REDUCE_SCATTER, op=number, input=input, output=output, results=[output],
         async_op=async_op, factor=_factor(op),

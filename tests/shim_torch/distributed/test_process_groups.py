@@ -66,6 +66,14 @@ def test_reductions(number, tmp_path):
                 assert close(found[-1]["reduce", dtype, op], expected(dtype, op, number), number), (dtype, op)
                 scattered = [f["reduce_scatter", dtype, op] for f in found]
                 assert all(case[0] == dtype and len(case[1]) == 4 for case in scattered), scattered
+    for function in ("reduce", "reduce_scatter"):  # gloo's own refusals
+        assert all(f[function, "complex64", "MAX"][0] == "RuntimeError" for f in found)
+    assert found[0]["sizes"] == [
+        ("RuntimeError", "output tensor must have the same type as input tensor"),
+        ("RuntimeError", "output tensor size must be equal to world_size times input tensor size"),
+        ("RuntimeError", "input tensor must be the same size as output size times world size"),
+        ("ValueError", "Invalid process group specified"),
+    ]
     assert found[0]["all_reduce", "int16", "SUM"] == ("RuntimeError", "Invalid scalar type")
 
 
