@@ -53,12 +53,12 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 
 @_overridable
 def broadcast_tensors(*tensors: Any) -> Any:
-    """All tensors expanded to their common shape."""
+    """All tensors expanded to their common shape; one of that shape is itself."""
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {_type_name(t)}")
-    shape = _core.broadcast_shapes([t.shape for t in tensors])
-    return tuple(t.expand(shape) for t in tensors)
+    shape = tuple(_core.broadcast_shapes([t.shape for t in tensors]))
+    return tuple(t if tuple(t.shape) == shape else t.expand(shape) for t in tensors)
 
 
 def broadcast_shapes(*shapes: Any) -> Any:

@@ -11,7 +11,6 @@
 #include "python/stable_values.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
-#include "trace/session.h"
 
 namespace shim {
 
@@ -73,15 +72,14 @@ const Kernels& kernels_for(const Operator& op, PyObject** args, size_t n) {
 
 // For a compiled function an operator of a library's own is one step, whatever its kernel does.
 struct OneStep {
-  explicit OneStep(const Operator& op) : session(op.schema.ns == "aten" ? nullptr : trace::current()) {
-    if (session && !session->on_this_thread()) session = nullptr;
-    if (session) ++session->inside_operators;
+  explicit OneStep(const Operator& op) : own(op.schema.ns != "aten") {
+    if (own) enter_operator();
   }
   OneStep(const OneStep&) = delete;
   ~OneStep() {
-    if (session && session == trace::current()) --session->inside_operators;
+    if (own) leave_operator();
   }
-  trace::Session* session;
+  bool own;
 };
 
 // Calls a Python kernel as PyTorch does: without defaults, keyword-only arguments by keyword.

@@ -26,4 +26,8 @@ std::unordered_map<const Operator*, OperatorParts>& parts_of();
 // Not where that would lose gradients. *done: they ran.
 PyObject* run_as_parts(const Operator&, PyObject* const* args, size_t n, bool* done);
 
+// trace_run.cpp: between the two, reading values breaks no graph of a compiled function.
+void enter_operator();
+void leave_operator();
+
 }  // namespace shim

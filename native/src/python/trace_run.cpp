@@ -11,6 +11,7 @@
 #include "python/tensors_in.h"
 #include "python/torch_dispatch_state.h"
 #include "python/torch_function_state.h"
+#include "python/library_table.h"
 #include "python/trace.h"
 #include "python/trace_modes.h"
 #include "python/trace_rules.h"
@@ -151,6 +152,14 @@ std::vector<Tensor> tensors_of(PyObject* result) {
   std::vector<Tensor> all = produced_by(result).tensors;
   std::erase_if(all, [](const Tensor& t) { return !t; });
   return all;
+}
+
+void enter_operator() {
+  if (Session* s = current(); s && s->on_this_thread()) ++s->inside_operators;
+}
+
+void leave_operator() {
+  if (Session* s = current(); s && s->on_this_thread() && s->inside_operators) --s->inside_operators;
 }
 
 Session* tracing_here(PyObject* const* args, size_t n) {

@@ -126,6 +126,7 @@ binary_op(
     out=True,
     native="div",
     aliases=("divide", "true_divide"),
+    gradient_name="DivBackward0",
     grad={
         "self": lambda g, other: g / conjugate(other),
         "other": lambda g, self, other: -g * conjugate(self / other / other),

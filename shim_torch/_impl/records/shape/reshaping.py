@@ -71,9 +71,9 @@ def atleast_3d(self):
 
 @composite("broadcast_tensors(Tensor[] tensors) -> Tensor[]", function=False, method=False)
 def broadcast_tensors(tensors):
-    """Views of all tensors, expanded to the one shape that they broadcast to; RuntimeError if there is none."""
-    shape = _core.broadcast_shapes([t.shape for t in tensors])
-    return tuple(t.expand(shape) for t in tensors)
+    """All tensors expanded to the one shape that they broadcast to; RuntimeError if there is none. One of that shape is itself."""
+    shape = tuple(_core.broadcast_shapes([t.shape for t in tensors]))
+    return tuple(t if tuple(t.shape) == shape else t.expand(shape) for t in tensors)
 
 
 @composite("adjoint(Tensor(a) self) -> Tensor(a)")

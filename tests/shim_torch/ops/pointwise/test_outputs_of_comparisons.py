@@ -1,4 +1,4 @@
-"""Comparisons have no gradient, so that their out= takes operands that need one; losses of a tensor of no dims."""
+"""Comparisons have no gradient, so that their out= takes operands that need one; losses of a tensor of no dims; what broadcasting leaves as it is."""
 
 import pytest
 
@@ -27,3 +27,10 @@ def test_a_loss_counts_the_dtype_of_a_tensor_of_no_dims():
     for loss in (F.mse_loss, F.l1_loss, F.smooth_l1_loss):
         assert [loss(number, narrow).dtype, loss(narrow, number.double()).dtype] == [torch.float32, torch.float64]
         assert loss(torch.tensor(1), narrow).dtype == torch.bfloat16
+
+
+def test_a_tensor_that_fits_is_broadcast_as_itself():
+    x, y = torch.ones(2, 3, requires_grad=True), torch.ones(3)
+    same, wide = torch.broadcast_tensors(x, y)
+    assert same is x and wide.shape == (2, 3) and wide.data_ptr() == y.data_ptr()
+    assert torch.true_divide(x, 2).grad_fn.name() == "DivBackward0"
