@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ops/kernels.h"
-#include "python/body.h"
 #include "python/body_plan.h"
 #include "python/dispatch.h"
 #include "python/owned_ref.h"

@@ -1,7 +1,7 @@
 // NumPy arrays over tensor memory and the reverse, and tensors from any memory by pointer; empty tensors; views by name.
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include "core/sparse.h"
-#include "python/body.h"
+#include "python/body_plan.h"
 #include "python/tensor_type.h"
 
 #include <numpy/arrayobject.h>

@@ -7,7 +7,7 @@
 #include "core/lazy_clone.h"
 #include "cpu/loops.h"
 #include "ops/kernels.h"
-#include "python/body.h"
+#include "python/body_plan.h"
 #include "python/module_parameters.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION

@@ -1,5 +1,5 @@
 #pragma once
-// How a record's body is called: made once by Python (shim_torch._impl.table.plan.Plan).
+// Between the files that run records' bodies over NumPy arrays. How a body is called is made once by Python (table.plan.Plan).
 #include <vector>
 
 #include "python/object.h"
@@ -35,5 +35,12 @@ struct BodyRunner {
 };
 
 BodyPlan* plan_of(BodyRunner&);  // asked for where it is not there yet; throws PythonError
+
+PyObject* array_of(TensorImpl* t);  // bind_numpy.cpp: an array over the tensor's memory
+PyObject* tensor_over(
+    PyObject* array, IntArrayRef sizes, DType);  // a tensor over a contiguous array's memory, its own to resize
+DType dtype_of_array(PyObject* array);           // undefined: a dtype that tensors do not have
+PyObject* aligned_handler();                     // bind_run.cpp: NumPy's memory handler that aligns to 64 bytes
+int bind_body(PyObject* module);                 // bind_body.cpp
 
 }  // namespace shim

@@ -2,7 +2,7 @@
 // NumPy's state around a body: what `with numpy.errstate(all="ignore")` sets, without its cost, and aligned memory.
 
 #include "ops/kernels.h"
-#include "python/body.h"
+#include "python/body_plan.h"
 #include "python/owned_ref.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION

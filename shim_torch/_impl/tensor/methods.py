@@ -152,7 +152,7 @@ def _removed_method(name: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         from shim_torch import _linalg_utils
 
-        return getattr(_linalg_utils, name)(self, *args, **kwargs)
+        return getattr(_linalg_utils, "_symeig" if name == "symeig" else name)(self, *args, **kwargs)
 
     method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = f"Removed from PyTorch; use torch.linalg.{'eigh' if name == 'symeig' else name}."

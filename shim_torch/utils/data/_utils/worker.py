@@ -236,6 +236,13 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._loads[worker] += 1
         self._asked += 1
 
+    def _miss_dead_workers(self) -> None:
+        dead = [w for w in self._workers if not w.is_alive()]
+        if dead:
+            self._shutdown_workers()
+            how, error = _death(dead)
+            raise error from how
+
     def _receive(self) -> Any:
         waited = 0.0
         while True:
@@ -243,16 +250,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 number, worker, packed = self._results.get(timeout=min(1.0, self._timeout or 1.0))
                 try:
                     return number, worker, pickle.loads(packed)
-                except (OSError, RuntimeError):
+                except (OSError, EOFError, RuntimeError) as error:
+                    if isinstance(error, (ConnectionError, EOFError, FileNotFoundError)):
+                        self._workers[worker].join(0.5)  # it may be ending: with it the memory that it lent is gone
+                        self._miss_dead_workers()
                     _check_open_files()
                     raise
             except queue.Empty:
                 waited += min(1.0, self._timeout or 1.0)
-                dead = [w for w in self._workers if not w.is_alive()]
-                if dead:
-                    self._shutdown_workers()
-                    how, error = _death(dead)
-                    raise error from how
+                self._miss_dead_workers()
                 if self._timeout and waited >= self._timeout:
                     self._shutdown_workers()
                     raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds") from None
