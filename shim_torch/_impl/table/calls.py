@@ -36,9 +36,9 @@ class _Namespace:
         if name.startswith("__"):
             raise AttributeError(name)
         if self._namespace == "aten":
-            from shim_torch._impl.table.aten import complete
+            from shim_torch._impl.table.rows import import_late  # a fork waits for it
 
-            complete(name)
+            import_late("shim_torch._impl.table.aten").complete(name)
         if not _core.operator_overloads(qualified):
             raise AttributeError(f"there is no operator {qualified}")
         found = self.__dict__[name] = _Overloads(qualified)
