@@ -152,25 +152,27 @@ bool window_spans(const Tensor& x, const VolumeWindows& w, bool ceil_mode, bool 
 }  // namespace
 
 template <int n> Outcome<ValuesAndIndices> adaptive_max_pool(const Tensor& x, IntArrayRef output_size) {
-  if (!floats_in_order(x) || !x->numel()) return kChannelsLastOrNoFloats;
+  if (!(n == 2 ? floats_of_planes(x) : floats_in_order(x)) || !x->numel()) return kChannelsLastOrNoFloats;
   const Tensor volumes = as_volumes(x, n);
   Spans spans[3];
   if (!volumes || !adaptive_spans(volumes, n, output_size, spans)) return kUnsuitedWindows;
   Tensor indices, out = unlocked(x->numel(), [&] { return box_max(volumes, spans, {1, 1, 1}, &indices); });
-  return ValuesAndIndices{given_back(out, x, n, x->dtype()), given_back(indices, x, n, DType::i64)};
+  return ValuesAndIndices{
+      in_format_of(x, given_back(out, x, n, x->dtype())), in_format_of(x, given_back(indices, x, n, DType::i64))};
 }
 template Outcome<ValuesAndIndices> adaptive_max_pool<1>(const Tensor&, IntArrayRef);
 template Outcome<ValuesAndIndices> adaptive_max_pool<2>(const Tensor&, IntArrayRef);
 template Outcome<ValuesAndIndices> adaptive_max_pool<3>(const Tensor&, IntArrayRef);
 
 template <int n> Outcome<Tensor> adaptive_avg_pool(const Tensor& x, IntArrayRef output_size) {
-  if (!floats_in_order(x) || !x->numel()) return kChannelsLastOrNoFloats;
+  if (!(n == 2 ? floats_of_planes(x) : floats_in_order(x)) || !x->numel()) return kChannelsLastOrNoFloats;
   const Tensor volumes = as_volumes(x, n);
   Spans spans[3];
   if (!volumes || !adaptive_spans(volumes, n, output_size, spans)) return kUnsuitedWindows;
-  if (n == 2 && spans[1].size() == 1 && spans[2].size() == 1)
+  if (n == 2 && spans[1].size() == 1 && spans[2].size() == 1 && floats_in_order(x))
     return or_not_mine(reduce(Reduction::mean, x, Dims{-1, -2}, true, DType::undefined), "no mean of such a dtype");
-  return given_back(unlocked(x->numel(), [&] { return box_mean(volumes, spans, 0); }), x, n, x->dtype());
+  return in_format_of(
+      x, given_back(unlocked(x->numel(), [&] { return box_mean(volumes, spans, 0); }), x, n, x->dtype()));
 }
 template Outcome<Tensor> adaptive_avg_pool<1>(const Tensor&, IntArrayRef);
 template Outcome<Tensor> adaptive_avg_pool<2>(const Tensor&, IntArrayRef);

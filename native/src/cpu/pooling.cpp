@@ -171,11 +171,12 @@ template <int n>
 Outcome<ValuesAndIndices> max_pool_with_indices(const Tensor& x, IntArrayRef kernel, IntArrayRef stride,
     IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   PoolOfPlanes p;
-  if (!floats_in_order(x)) return kChannelsLastOrNoFloats;
+  if (!floats_of_planes(x)) return kChannelsLastOrNoFloats;
   if (!pool_of(x, n, kernel, stride, padding, dilation, ceil_mode, &p)) return kUnsuitedWindows;
   const Unlocked others_run;
   Tensor indices, out = max_planes(p.planes, p.window, p.sizes[0], p.sizes[1], &indices);
-  return ValuesAndIndices{of_dtype(view(*out, p.shape), x->dtype()), view(*indices, p.shape)};
+  return ValuesAndIndices{
+      in_format_of(x, of_dtype(view(*out, p.shape), x->dtype())), in_format_of(x, view(*indices, p.shape))};
 }
 template Outcome<ValuesAndIndices> max_pool_with_indices<1>(
     const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, IntArrayRef, bool);
@@ -187,10 +188,10 @@ Outcome<Tensor> mean_pool(const Tensor& x, IntArrayRef kernel, IntArrayRef strid
     bool include_pad, int64_t divisor) {
   const Dims dilation{1};
   PoolOfPlanes p;
-  if (!floats_in_order(x)) return kChannelsLastOrNoFloats;
+  if (!floats_of_planes(x)) return kChannelsLastOrNoFloats;
   if (!pool_of(x, n, kernel, stride, padding, dilation, ceil_mode, &p)) return kUnsuitedWindows;
   const Tensor out = mean_planes(p.planes, p.window, p.sizes[0], p.sizes[1], include_pad, divisor);
-  return of_dtype(view(*out, p.shape), x->dtype());
+  return in_format_of(x, of_dtype(view(*out, p.shape), x->dtype()));
 }
 template Outcome<Tensor> mean_pool<1>(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, bool, bool, int64_t);
 template Outcome<Tensor> mean_pool<2>(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, bool, bool, int64_t);
@@ -199,7 +200,7 @@ Outcome<Tensor> mean_pool_backward(const Tensor& g, IntArrayRef size, IntArrayRe
     IntArrayRef padding, bool include_pad, int64_t divisor) {
   Window w{};
   int64_t sizes[2] = {};
-  if (!floats_in_order(g)) return kChannelsLastOrNoFloats;
+  if (!floats_of_planes(g)) return kChannelsLastOrNoFloats;
   if (g->dim() < 3 || !g->numel() || !pair_of(size, 2, 1, 1, sizes) || !pair_of(kernel, 2, 1, 1, w.kernel) ||
       !pair_of(stride, 2, 1, 1, w.stride) || !pair_of(padding, 2, 0, 0, w.padding))
     return kUnsuitedWindows;

@@ -12,8 +12,15 @@ constexpr NotMine kChannelsLastOrNoFloats{
     kUnlikeDTypes{"dtypes that differ"}, kUnsuitedWindows{"settings or sizes that no window suits"};
 
 // Real floats of two bytes or more in no other order than their dims'. (A result in channels last is the bodies' work.)
+inline bool pooled_floats(const Tensor& t) { return is_floating(t->dtype()) && t->itemsize() > 1; }
 inline bool floats_in_order(const Tensor& t) {
-  return is_floating(t->dtype()) && t->itemsize() > 1 && suggest_memory_format(*t) == MemoryFormat::contiguous;
+  return pooled_floats(t) && suggest_memory_format(*t) == MemoryFormat::contiguous;
+}
+// Those, or images in channels last: kernels that take planes one after the other give their results in that order by `in_format_of`.
+inline bool floats_of_planes(const Tensor& t) { return floats_in_order(t) || (pooled_floats(t) && t->dim() == 4); }
+inline Tensor in_format_of(const Tensor& x, const Tensor& result) {
+  if (result->dim() != 4 || suggest_memory_format(*x) != MemoryFormat::channels_last) return result;
+  return clone(result, MemoryFormat::channels_last);
 }
 inline bool floats_in_order(const OptionalTensor& t) { return !t || floats_in_order(*t); }
 inline bool wide_float(const Tensor& t) { return t->dtype() == DType::f32 || t->dtype() == DType::f64; }

@@ -74,6 +74,11 @@ def _plain_order(x: Any) -> bool:
     return x.is_contiguous() or _core.suggest_memory_format(x) == _core.contiguous_format
 
 
+def _in_its_format(x: Any) -> Any:
+    """``x``, whose gradient comes back in channels_last where it lies in it on a CPU."""
+    return x if x.is_cuda or _plain_order(x) else gradient_in_format(x)
+
+
 def _mean_of_boxes(self: Any, settings: Any, ceil_mode: bool, include_pad: bool, divisor: Any) -> Any:
     kernel, stride, padding, _ = settings
     keys = []
@@ -106,9 +111,11 @@ def _declare_mean(n: int) -> None:
         pool_shape(name, n, self, settings, ceil_mode)
         if self.dtype == _core.bool:
             raise NotImplementedError(f"\"avg_pool{n}d_out_frame\" not implemented for 'Bool'")
-        if n == 2 and self.is_floating_point() and (self.is_cuda or (_core.unseen(self) and _plain_order(self))):
+        if n == 2 and self.is_floating_point() and (self.is_cuda or _core.unseen(self)):
             kernel, step, pad, _ = settings
-            return shim.mean_pool(self, kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0)
+            return shim.mean_pool(
+                _in_its_format(self), kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0
+            )
         self = _core.flat_input(gradient_in_format(self) if n == 2 else self)
         if n == 3 and separable_here(self):
             return _mean_of_boxes(self, settings, ceil_mode, count_include_pad, divisor_override)
@@ -141,7 +148,7 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
         kernel = "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d"
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{_core.scalar_name(self.dtype)}'")
     sizes = tuple(self.shape[-n:])
-    if n == 2 and 0 not in output_size and (self.is_cuda or (_core.unseen(self) and _plain_order(self))):
+    if n == 2 and 0 not in output_size and (self.is_cuda or _core.unseen(self)):
         if all(s % o == 0 for s, o in zip(sizes, output_size, strict=True)):
             window = [s // o for s, o in zip(sizes, output_size, strict=True)]
             if output_size[0] == output_size[1] == 1:
@@ -150,7 +157,7 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
                     channels = whole.size(1)
                     whole = whole.as_strided(whole.shape, (channels, 1, channels, channels))
                 return whole
-            return shim.mean_pool(self, window, window, (0, 0), False, True, 0)
+            return shim.mean_pool(_in_its_format(self), window, window, (0, 0), False, True, 0)
     averaged = n == 2 and any(o != 1 for o in output_size)  # one mean of all is what mean gives
     self = _core.flat_input(gradient_in_format(self) if averaged else self)
     narrow = self.dtype if self.dtype in NARROW else None
