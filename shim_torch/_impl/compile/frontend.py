@@ -120,19 +120,21 @@ def register_backend(
 
     Errors:  AssertionError for what cannot be called, and for a name that is taken; NotImplementedError for ``tags``
     """
-    if compiler_fn is None:
-        return functools.partial(register_backend, name=name, tags=tags)
-    if not callable(compiler_fn):
-        raise AssertionError(f"a backend must be callable, not {type(compiler_fn).__name__}")
     if tags:
         raise NotImplementedError(
             "torch._dynamo.register_backend(tags=) is not supported by shim-torch: leave them out"
         )
-    name = name or compiler_fn.__name__
-    if name in BACKENDS or name in registered:
-        raise AssertionError(f"duplicate name: {name}")
-    registered[name] = compiler_fn
-    return compiler_fn
+
+    def make_known(function: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(function):
+            raise AssertionError(f"a backend must be callable, not {type(function).__name__}")
+        key = name or function.__name__
+        if key in {*BACKENDS, *registered}:
+            raise AssertionError(f"duplicate name: {key}")
+        registered[key] = function
+        return function
+
+    return make_known if compiler_fn is None else make_known(compiler_fn)
 
 
 def lookup_backend(compiler_fn: str | Callable[..., Any]) -> Any:
