@@ -3,7 +3,8 @@
 
     records.py [--check | --print]
 
-Run with a Python that has what shim-torch needs, after a change of such a record; the core in the tree is built. ``--check`` writes
+Run with a Python that has what shim-torch needs, after a change of such a record; where no core is built in the tree, the
+installed package answers, of the same sources. ``--check`` writes
 nothing, and exits with 1 where the file holds something else; ``--print`` prints what it should hold.
 """
 
@@ -62,7 +63,8 @@ def text() -> str:
 
 def main() -> None:
     """Writes the file, or with ``--check`` says whether it is what it should be."""
-    sys.path.insert(0, str(ROOT))
+    if list((ROOT / "shim_torch/_impl/native").glob("_core*.so")):
+        sys.path.insert(0, str(ROOT))  # else the package that is installed, of the same sources
     made = text()
     if "--print" in sys.argv:
         print(made, end="")
