@@ -9,7 +9,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.attention import attend_narrow, attention_kernel, by_cpu_kernel, in_one_kernel
 from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.records.shared.norm_statistics import has_row_kernel, row_norm
-from shim_torch._impl.records.shared.random_fill import dropout_mask
+from shim_torch._impl.records.shared.random_fill import dropout_mask, drops
 from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.formats import gradient_like_results
 from shim_torch._impl.table.record import composite, op
@@ -198,12 +198,6 @@ def _dropped(input: Any, p: float) -> Any:
     return shim.masked_scale(input, keep, 1 / (1 - p)), keep
 
 
-def _drops(input: Any, p: float, train: bool) -> bool:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return train and p != 0 and input.numel() != 0
-
-
 @composite(
     "dropout(Tensor input, float p, bool train) -> Tensor",
     method=False,
@@ -212,7 +206,7 @@ def _drops(input: Any, p: float, train: bool) -> bool:
 )
 def dropout(input, p, train):
     """Elements become 0 by chance ``p``, the others are divided by 1 - p; ``input`` itself without ``train``."""
-    if not _drops(input, p, train):
+    if not drops(input, p, train):
         return input
     if p == 1:
         return input * input.new_zeros(())
@@ -224,7 +218,7 @@ def dropout(input, p, train):
 @composite("dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", method=False, batching="random")
 def dropout_(self, p, train):
     """In place; without ``train`` nothing is written, and autograd sees nothing."""
-    if not _drops(self, p, train):
+    if not drops(self, p, train):
         return self
     return self.mul_(self.new_zeros(()) if p == 1 else dropout_mask(self, p))
 

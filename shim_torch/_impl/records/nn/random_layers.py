@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.random_fill import rrelu_slopes
+from shim_torch._impl.records.shared.random_fill import drops, rrelu_slopes
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import type_name
@@ -14,11 +14,6 @@ from shim_torch._impl.table.rules import type_name
 DRAWS = True  # random numbers (compile/deferral.py)
 
 # --- random dropouts and slopes -------------------------------------------------------------------------------------
-
-
-def _check_p(p: float) -> None:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _noise(input: Any, p: float, whole: bool) -> Any:
@@ -40,8 +35,7 @@ def _noise(input: Any, p: float, whole: bool) -> Any:
 
 def _alpha_dropout(input: Any, p: float, train: bool, whole: bool, in_place: bool = False) -> Any:
     """Dropped values take SELU's lowest one; scaled and moved so that mean and variance stay."""
-    _check_p(p)
-    if p == 0 or not train or input.numel() == 0:
+    if not drops(input, p, train):
         return input
     if p == 1:
         return _times(input, input.new_zeros(()), in_place)
@@ -53,8 +47,7 @@ def _alpha_dropout(input: Any, p: float, train: bool, whole: bool, in_place: boo
 
 
 def _feature_dropout(input: Any, p: float, train: bool, in_place: bool = False) -> Any:
-    _check_p(p)
-    if p == 0 or not train or input.numel() == 0:
+    if not drops(input, p, train):
         return input
     return _times(input, input.new_zeros(()) if p == 1 else _noise(input, p, True) / (1 - p), in_place)
 

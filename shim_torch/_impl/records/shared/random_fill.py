@@ -120,6 +120,13 @@ def rrelu_slopes(self: Any, lower: float, upper: float, generator: Any) -> Any:
     return slope.to(self.dtype).masked_fill(self > 0, 1.0)
 
 
+def drops(input: Any, p: float, train: bool) -> bool:
+    """Whether a dropout changes anything. RuntimeError for a chance ``p`` outside [0, 1]."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return train and p != 0 and input.numel() != 0
+
+
 def dropout_mask(input: Any, p: float) -> Any:
     """1 / (1 - p) where a value is kept, else 0; drawn in the order of the input's memory."""
     if input.is_complex():
