@@ -21,6 +21,11 @@ def suggested_format(inputs: Any) -> Any:
     return None
 
 
+def in_plain_order(t: Any) -> bool:
+    """Whether a result like ``t`` is contiguous: not in channels last."""
+    return t.is_contiguous() or _core.suggest_memory_format(t) == _core.contiguous_format
+
+
 def in_format(value: Any, wanted: Any) -> Any:
     """Results of four or five dims in a memory format, with history; others, and without a format, as they are."""
     if wanted is None:

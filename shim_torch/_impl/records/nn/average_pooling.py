@@ -14,7 +14,7 @@ from shim_torch._impl.records.shared.pooling_windows import (
 )
 from shim_torch._impl.records.shared.taps import separable, separable_here
 from shim_torch._impl.table.calls import aten, shim, torch
-from shim_torch._impl.table.formats import gradient_in_format
+from shim_torch._impl.table.formats import gradient_in_format, in_plain_order
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import NARROW
 
@@ -69,14 +69,9 @@ def _span_taps(x: Any, first: Any, last: Any, counted: Any) -> tuple[Any, Any]:
     return at.where(at < last.unsqueeze(1), -1), each.unsqueeze(1).expand(at.shape).contiguous()
 
 
-def _plain_order(x: Any) -> bool:
-    """Whether a result like ``x`` is contiguous: not in channels last."""
-    return x.is_contiguous() or _core.suggest_memory_format(x) == _core.contiguous_format
-
-
 def _in_its_format(x: Any) -> Any:
     """``x``, whose gradient comes back in channels_last where it lies in it on a CPU."""
-    return x if x.is_cuda or _plain_order(x) else gradient_in_format(x)
+    return x if x.is_cuda or in_plain_order(x) else gradient_in_format(x)
 
 
 def _mean_of_boxes(self: Any, settings: Any, ceil_mode: bool, include_pad: bool, divisor: Any) -> Any:
@@ -119,7 +114,7 @@ def _declare_mean(n: int) -> None:
         self = _core.flat_input(gradient_in_format(self) if n == 2 else self)
         if n == 3 and separable_here(self):
             return _mean_of_boxes(self, settings, ceil_mode, count_include_pad, divisor_override)
-        if n == 1 and self.is_floating_point() and _core.unseen(self) and _plain_order(self) and self.numel():
+        if n == 1 and self.is_floating_point() and _core.unseen(self) and in_plain_order(self) and self.numel():
             kernel, step, pad = ((1, s[0]) if i < 2 else (0, s[0]) for i, s in enumerate(settings[:3]))
             pooled = shim.mean_pool(self.unsqueeze(-2), kernel, step, pad, ceil_mode, count_include_pad, 0)
             return pooled.squeeze(-2)

@@ -9,7 +9,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.records.shared.norm_statistics import statistics_dtype as _statistics_dtype
 from shim_torch._impl.table.calls import shim
-from shim_torch._impl.table.formats import gradient_in_format
+from shim_torch._impl.table.formats import gradient_in_format, in_plain_order
 from shim_torch._impl.table.record import composite
 
 _METHODLESS: dict[str, Any] = {"method": False}
@@ -28,11 +28,7 @@ def _one_kernel(input: Any, *others: Any) -> bool:
         input.is_floating_point()
         and input.dim() > 1
         and input.numel() > 0
-        and (
-            input.is_cuda
-            or _core.unseen(input, *given)
-            and (input.is_contiguous() or _core.suggest_memory_format(input) == _core.contiguous_format)
-        )
+        and (input.is_cuda or _core.unseen(input, *given) and in_plain_order(input))
         and (input.dtype != _core.float64 or all(t.dtype == input.dtype for t in given))
         and all(t.dtype.is_floating_point and t.dim() == 1 for t in given)
     )

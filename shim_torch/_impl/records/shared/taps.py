@@ -9,6 +9,7 @@ from shim_torch._impl.autograd.grad_mode import inference_mode, no_grad
 from shim_torch._impl.cuda.graphs import is_current_stream_capturing
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import shim, torch
+from shim_torch._impl.table.formats import in_plain_order
 from shim_torch._impl.table.rules import WIDE
 
 _CACHED = 256  # sizes whose taps are kept
@@ -85,11 +86,7 @@ def separable_here(self: Any) -> bool:
         self.is_meta and type(self) is _core.Tensor and not _core._len_torch_dispatch_stack()
     ):
         return False
-    return _is_contiguous_format(self)
-
-
-def _is_contiguous_format(self: Any) -> bool:
-    return self.is_contiguous() or _core.suggest_memory_format(self) == _core.contiguous_format
+    return in_plain_order(self)
 
 
 def taps_here(self: Any) -> bool:
@@ -98,4 +95,4 @@ def taps_here(self: Any) -> bool:
         return separable_here(self)
     if self.dtype not in WIDE or not self.numel() or self.numel() >= 1 << 31 or not _core.unseen_on_cuda(self):
         return False
-    return _is_contiguous_format(self) and not is_current_stream_capturing()
+    return in_plain_order(self) and not is_current_stream_capturing()
