@@ -67,7 +67,7 @@ struct Running {  // one session at a time
   }
 };
 
-PyObject* described(const Session& s) {
+PyObject* described_session(const Session& s) {
   OwnedRef breaks = owned(PyList_New(0)), reasons = owned(PyDict_New());
   for (const Break& b : s.breaks) {
     OwnedRef one = owned(Py_BuildValue("(ssin)", b.reason.c_str(), b.file.c_str(), b.line, Py_ssize_t(b.operators)));
@@ -143,7 +143,7 @@ PyObject* trace_call(Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs
       told = {told.calls + 1, told.deferred + s.deferred, told.runs + s.flushes, told.programs + s.programs};
       return result.give();
     }
-    info = owned(described(s));
+    info = owned(described_session(s));
   }
   owned(PyObject_CallOneArg(seen, info.o));
   return result.give();
