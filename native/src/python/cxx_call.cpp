@@ -1,30 +1,16 @@
-// Calls of C++ extensions into the operator table, and errors both ways.
+// Calls of C++ extensions into the operator table, and Python's errors both ways.
 #include <utility>
 
 #include "python/cxx_values.h"
 #include "python/dispatch.h"
+#include "python/library_table.h"
 #include "python/owned_ref.h"
 
 namespace shim {
 
 namespace {
 
-struct LastError {  // of a thread
-  int kind = SHIM_RUNTIME;
-  std::string text;
-  PyObject* python = nullptr;  // the exception itself, where it came from Python
-};
-LastError& last() {
-  static thread_local LastError e;
-  return e;
-}
-
-int kind_of(const Error& e) {
-  const int kind = int(e.kind());
-  return kind <= SHIM_OUT_OF_MEMORY ? kind : SHIM_PYTHON;
-}
-
-int kind_of(PyObject* exception) {
+int python_kind(PyObject* exception) {
   const std::pair<PyObject*, int> kinds[] = {{PyExc_TypeError, SHIM_TYPE}, {PyExc_ValueError, SHIM_VALUE},
       {PyExc_IndexError, SHIM_INDEX}, {PyExc_NotImplementedError, SHIM_NOT_IMPLEMENTED},
       {out_of_memory_type, SHIM_OUT_OF_MEMORY}, {PyExc_RuntimeError, SHIM_RUNTIME}};
@@ -33,14 +19,12 @@ int kind_of(PyObject* exception) {
   return SHIM_PYTHON;
 }
 
-void forget() noexcept {
-  if (PyObject* old = std::exchange(last().python, nullptr)) {
-    GilAcquire gil;
-    Py_DECREF(old);
-  }
-}
-
-void keep_python() {  // the exception that is set
+bool keep_python(const std::exception& e) {
+  auto* ours = dynamic_cast<const Error*>(&e);
+  if (ours ? extension_kind(*ours) != SHIM_PYTHON : !dynamic_cast<const PythonError*>(&e)) return false;
+  GilAcquire gil;
+  if (ours) raise(*ours);
+  if (!PyErr_Occurred()) return false;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
@@ -48,12 +32,10 @@ void keep_python() {  // the exception that is set
   OwnedRef text{PyObject_Str(value)};
   const char* chars = text.o ? PyUnicode_AsUTF8(text.o) : nullptr;
   PyErr_Clear();
-  forget();
-  last().kind = kind_of(value);
-  last().text = chars ? chars : "an exception without a text";
-  last().python = value;
+  put_extension_error(python_kind(value), chars ? chars : "an exception without a text", value);
   Py_XDECREF(type);
   Py_XDECREF(trace);
+  return true;
 }
 
 void bind_cells(const Schema& s, const ShimCell* args, size_t n, Bound& b) {
@@ -101,42 +83,17 @@ Operator* found(const ShimOp* op) { return reinterpret_cast<Operator*>(const_cas
 
 }  // namespace
 
-void keep_error(const std::exception& e) noexcept {
-  if (dynamic_cast<const PythonError*>(&e)) {
-    GilAcquire gil;
-    if (PyErr_Occurred()) return keep_python();
-  }
-  forget();
-  auto* ours = dynamic_cast<const Error*>(&e);
-  last().kind = ours ? kind_of(*ours) : dynamic_cast<const std::bad_alloc*>(&e) ? SHIM_OUT_OF_MEMORY : SHIM_RUNTIME;
-  last().text = e.what();
-  if (!ours || last().kind != SHIM_PYTHON) return;
-  GilAcquire gil;  // of a class that has no number here: as the exception that it is in Python
-  raise(*ours);
-  keep_python();
-}
+void raise_kept() { shim_cxx_raise(extension_error().kind, extension_error().text.c_str()); }
 
-void raise_kept() { shim_cxx_raise(last().kind, last().text.c_str()); }
+void install_extension_errors() { keep_exception = keep_python; }
 
 }  // namespace shim
 
 using namespace shim;
 
-int shim_cxx_error(const char** text) {
-  *text = last().text.c_str();
-  return last().kind;
-}
-
-void shim_cxx_set_error(int kind, const char* text) {
-  if (last().python && last().text == text) return;  // a Python error on its way through
-  forget();
-  last().kind = kind;
-  last().text = text;
-}
-
 void shim_cxx_raise(int kind, const char* text) {
-  if (last().python && last().text == text) {
-    OwnedRef value{std::exchange(last().python, nullptr)};
+  if (ExtensionError& e = extension_error(); e.exception && e.text == text) {
+    OwnedRef value{static_cast<PyObject*>(std::exchange(e.exception, nullptr))};
     return PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.o)), value.o);
   }
   if (kind >= SHIM_ACCELERATOR) return raise(Error(Kind::Accelerator, text, kind - SHIM_ACCELERATOR));
@@ -196,4 +153,20 @@ int shim_cxx_from_python(uint32_t tag, void* object, ShimCell* result) {
 
 void* shim_cxx_to_python(const ShimCell* c) {
   return guarded([&]() -> PyObject* { return object_of(*c); });
+}
+
+int shim_cxx_item(ShimTensor* handle, ShimCell* result) {
+  return kept([&] {
+    const Tensor t = tensor_in(handle);
+    CHECK(Kind::Runtime, t, "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
+    GilAcquire gil;
+    OwnedRef o = owned(wrap(t));
+    *result = cell_of_object(owned(PyObject_CallMethod(o, "item", nullptr)));
+  });
+}
+
+int shim_cxx_below_autograd(int on) {
+  const bool was = below_autograd;
+  if (on >= 0) below_autograd = on != 0;
+  return was;
 }

@@ -142,6 +142,7 @@ PyMethodDef cxx_functions[] = {
 }  // namespace
 
 int bind_cxx(PyObject* module) {
+  install_extension_errors();
   if (PyModule_AddStringConstant(module, "cxx_version", SHIM_CXX_VERSION) < 0) return -1;
   return PyModule_AddFunctions(module, cxx_functions);
 }
