@@ -1,10 +1,11 @@
 // Calls of C++ extensions into the operator table, and Python's errors both ways.
+#include <algorithm>
 #include <utility>
 
+#include "abi/results.h"
+#include "python/call_values.h"
 #include "python/cxx_values.h"
-#include "python/dispatch.h"
 #include "python/library_table.h"
-#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -38,44 +39,22 @@ bool keep_python(const std::exception& e) {
   return true;
 }
 
-void bind_cells(const Schema& s, const ShimCell* args, size_t n, Bound& b) {
+// What the cells hold, then the defaults.
+void read_cells(
+    const PythonOperator& op, const ShimCell* cells, size_t n, ValueRoom& room, Values& defaults, Value* to) {
+  const Schema& s = op.schema;
   CHECK(Kind::Type, n <= s.args.size(), s.qualified(), "() takes ", s.args.size(), " arguments, got ", n);
-  b.reset(s.args.size());
   for (size_t i = 0; i < n; ++i) {
     const ArgType& type = s.args[i].type;
-    const bool missing =
-        args[i].tag == SHIM_TENSOR && !abi::is_defined(handle_in(static_cast<const ShimTensor*>(args[i].p)));
+    to[i] = value_in(cells[i], room, &type);
+    const bool missing = cells[i].tag == SHIM_TENSOR && to[i].tag == Value::none;
     CHECK(Kind::Runtime, !missing || type.optional || type.base != ArgType::Tensor,
         "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #", i, " '", s.args[i].name,
         "'");
-    b.set(i, owned(object_of(args[i], &type)).give());
   }
-}
-
-void fill_defaults(const PythonOperator& op, size_t from, Bound& b) {
-  for (size_t i = from; i < op.schema.args.size(); ++i) {
-    CHECK(Kind::Type, op.slots[i].fallback, op.schema.qualified(), "() misses its argument '", op.schema.args[i].name,
-        "'");
-    b.set(i, Py_NewRef(op.slots[i].fallback));
-  }
-}
-
-void put_results(const Schema& s, PyObject* result, ShimCell* results, size_t wanted) {
-  const size_t n = s.returns.size();
-  if (!wanted) return;
-  if (n == 1 && wanted == 1) {
-    results[0] = cell_of_object(result, &s.returns[0].type);
-    return;
-  }
-  CHECK(Kind::Runtime, wanted == n && PyTuple_Check(result) && size_t(PyTuple_GET_SIZE(result)) == n, s.qualified(),
-      " returned ", Py_TYPE(result)->tp_name, " where ", wanted, " values are expected");
-  for (size_t i = 0; i < n; ++i) {
-    try {
-      results[i] = cell_of_object(PyTuple_GET_ITEM(result, Py_ssize_t(i)), &s.returns[i].type);
-    } catch (...) {
-      for (size_t k = 0; k < i; ++k) release_cell(results[k]);
-      throw;
-    }
+  for (size_t i = n; i < s.args.size(); ++i) {
+    CHECK(Kind::Type, op.slots[i].fallback, s.qualified(), "() misses its argument '", s.args[i].name, "'");
+    to[i] = defaults.of(op.slots[i].fallback);
   }
 }
 
@@ -126,12 +105,17 @@ int shim_cxx_call(
     CHECK(Kind::NotImplemented, entry, name, ": shim-torch has no such operator");
     CHECK(Kind::Runtime, python_lives(), "the interpreter has ended");
     Operator& op = *found(entry);
+    const Schema& s = op.schema;
     GilAcquire gil;
-    Bound b;
-    bind_cells(op.schema, args, n, b);
-    fill_defaults(python_of(op), n, b);
-    OwnedRef result = owned(call_operator(op, b));
-    put_results(op.schema, result, results, wanted);
+    ValueRoom room;
+    Values defaults;
+    Value* values = room.take(std::max(n, s.args.size()));
+    read_cells(python_of(op), args, n, room, defaults, values);
+    call_values(op, values, [&](const Value& result) {
+      abi::put_results(
+          s, result, std::span(results, wanted), [](const Value& v, const ArgType& type) { return cell_of(v, &type); },
+          [](ShimCell& c, const ArgType&) { release_cell(c); });
+    });
   });
 }
 
