@@ -9,7 +9,7 @@ namespace shim {
 namespace {
 
 using namespace between_processes;
-using Numbers = std::vector<int64_t>;
+using Integers = std::vector<int64_t>;
 using Given = std::span<const char>;
 template <class T> using Held = std::shared_ptr<T>;
 
@@ -55,18 +55,19 @@ Held<Session> open_session(
   return std::make_shared<Session>(store, std::string(prefix), rank, size, timeout, by_mpi);
 }
 
-Held<ProcessGroup> session_group(Held<Session> s, Numbers ranks, int tag, std::string_view name, Milliseconds timeout) {
+Held<ProcessGroup> session_group(
+    Held<Session> s, Integers ranks, int tag, std::string_view name, Milliseconds timeout) {
   return s->group({ranks.begin(), ranks.end()}, tag, std::string(name), timeout);
 }
 
-Held<NcclGroup> session_nccl_group(Held<Session> s, Numbers ranks, std::string_view key, std::string_view name,
+Held<NcclGroup> session_nccl_group(Held<Session> s, Integers ranks, std::string_view key, std::string_view name,
     Milliseconds timeout, Truth high_priority) {
   return s->nccl_group({ranks.begin(), ranks.end()}, std::string(key), std::string(name), timeout, high_priority);
 }
 
 // Its work; none where `waits`.
 Held<Work> group_start(Held<ProcessGroup> group, std::string_view name, int act, int op, Tensor input, Tensor output,
-    int root, int tag, Numbers input_counts, Numbers output_counts, std::vector<std::pair<Tensor, Tensor>> copies,
+    int root, int tag, Integers input_counts, Integers output_counts, std::vector<std::pair<Tensor, Tensor>> copies,
     Milliseconds timeout, Truth waits) {
   Held<Work> work = group->start({.kind = Act(act),
       .op = Reduce(op),

@@ -5,7 +5,7 @@
 namespace shim::between_processes {
 namespace {
 
-using Numbers = std::vector<int64_t>;
+using Integers = std::vector<int64_t>;
 using Group = std::shared_ptr<NcclGroup>;
 using Running = std::shared_ptr<NcclWork>;
 
@@ -25,7 +25,7 @@ void nccl_failure_handling(int how) {
 }
 
 Running nccl_start(Group group, std::string_view name, int act, int op, PyObject* factor, std::vector<Tensor> inputs,
-    std::vector<Tensor> outputs, int root, Numbers input_counts, Numbers output_counts, Milliseconds timeout,
+    std::vector<Tensor> outputs, int root, Integers input_counts, Integers output_counts, Milliseconds timeout,
     Truth later) {
   DeviceCollective c{.kind = Act(act), .op = Reduce(op)};
   if (is_tensor(factor))
@@ -53,7 +53,7 @@ std::tuple<void*, void*> group_communicator(Group group, int device) {
 }
 
 Group group_split(
-    Group group, int device, int color, int key, Numbers members, std::string_view name, Milliseconds timeout) {
+    Group group, int device, int color, int key, Integers members, std::string_view name, Milliseconds timeout) {
   return group->split(device, color, key, {members.begin(), members.end()}, std::string(name), timeout);
 }
 
