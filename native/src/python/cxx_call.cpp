@@ -64,6 +64,17 @@ Operator* found(const ShimOp* op) { return reinterpret_cast<Operator*>(const_cas
 
 void raise_kept() { shim_cxx_raise(extension_error().kind, extension_error().text.c_str()); }
 
+void call_extension(ShimKernel kernel, void* context, const Cells& given, Cells& results) {
+  int failed;
+  {
+    GilRelease released;
+    failed = kernel(context, given.all.data(), given.all.size(), results.all.data(), results.all.size());
+  }
+  if (!failed) return;
+  raise_kept();
+  throw PythonError();
+}
+
 void install_extension_errors() { keep_exception = keep_python; }
 
 }  // namespace shim
