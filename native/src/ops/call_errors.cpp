@@ -71,6 +71,26 @@ Error operator_misfit_error(const Operator& op, const GivenCall& c, const Misfit
   return error("Unknown keyword argument '", f.keyword, "' for operator '", name, "'. Schema: ", declaration);
 }
 
+Error no_kernel_error(const Operator& op, std::string_view backend) {
+  const std::string name = op.schema.qualified();
+  if (backend == "Meta")
+    return {Kind::NotImplemented,
+        name +
+            ": attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
+            "You may have run into this message while using an operator with PT2 compilation APIs "
+            "(torch.compile/torch.export); in order to use "
+            "this operator with those APIs you'll need to add a fake impl. Please see the following for next steps:  "
+            "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html"};
+  const bool aten = op.schema.ns == "aten";
+  const std::string shown = aten && !op.schema.overload.empty() ? str(name, ".", op.schema.overload) : name;
+  return {Kind::NotImplemented,
+      str("Could not run '", shown, "' with arguments from the '", backend, "' backend. ",
+          aten ? "shim-torch has no kernel of this operator: please report it with the library's name and version, or "
+                 "register a kernel with torch.library."
+               : "This could be because the operator doesn't exist for this backend: register a kernel for it with "
+                 "torch.library.")};
+}
+
 Meant meant_overloads(const std::vector<Operator*>& candidates, const GivenCall& c) {
   Meant m;
   std::vector<Operator*> plausible;

@@ -33,6 +33,8 @@ struct Misfit {  // of one overload
 Error misfit_error(const Operator&, const char* name, Form, const GivenCall&, const Misfit&);
 Error operator_misfit_error(const Operator&, const GivenCall&, const Misfit&);  // of torch.ops
 
+Error no_kernel_error(const Operator&, std::string_view backend);  // "CPU", "CUDA" or "Meta"
+
 // Which overloads a text lists, and the only one that may have been meant, or null.
 struct Meant {
   std::vector<Operator*> listed;
