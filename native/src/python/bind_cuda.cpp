@@ -1,9 +1,7 @@
 // `shim_torch._impl.native._core.cuda_*`: devices, streams, events, graphs and memory of the CUDA driver, for shim_torch.cuda.
 #include "cuda/backward_streams.h"
 #include "cuda/driver_objects.h"
-#include "cuda/elementwise.h"
-#include "cuda/nvrtc.h"
-#include "cuda/reduce.h"
+#include "cuda/kernel_tools.h"
 #include "python/cuda_function.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
@@ -18,21 +16,6 @@ const std::string& why_not() { return driver().why; }
 std::tuple<std::string, int64_t, Bytes> device_info(int index) {  // (name, total memory, uuid)
   const DeviceFacts f = device_facts(index);
   return {f.name, f.memory, Bytes{std::string(f.uuid.bytes, sizeof f.uuid.bytes)}};
-}
-
-// --- the compiler's log, "" when it compiled; `path`: of libnvrtc, or "" ------------------------------------------------
-
-std::string compile_pointwise(std::string_view path, std::string_view op, DType in, DType result, DType out, int inputs,
-    bool flat, int architecture) {
-  const std::string wrong = path.empty() ? "" : nvrtc::use_library(std::string(path));
-  return wrong.empty() ? compile_elementwise(std::string(op).c_str(), in, result, out, inputs, flat, architecture)
-                       : wrong;
-}
-
-std::string compile_a_reduction(
-    std::string_view path, std::string_view op, DType in, DType compute, DType out, int vector, int architecture) {
-  const std::string wrong = path.empty() ? "" : nvrtc::use_library(std::string(path));
-  return wrong.empty() ? compile_reduction(std::string(op).c_str(), in, compute, out, vector, architecture) : wrong;
 }
 
 intptr_t (*cupy_stream_pointer)(int) = nullptr;
