@@ -148,4 +148,17 @@ void resize_memory(TensorImpl& t, IntArrayRef sizes, std::optional<MemoryFormat>
   t.set_geometry(sizes, strides, t.storage_offset());
 }
 
+void detach_(TensorImpl& t) {
+  AutogradMeta* m = t.autograd();
+  if (!m) return;
+  CHECK(Kind::Runtime, !m->base,
+      "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+      "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+      "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+      "torch/optim/optimizer.py as the solution.");
+  m->grad_fn.reset();
+  m->requires_grad = false;
+  m->tangent.reset();
+}
+
 }  // namespace shim

@@ -8,6 +8,7 @@ inline bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) |
 // `refusal`: the error's text for a dtype that can have no gradient.
 void set_requires_grad(TensorImpl&, bool on, const char* refusal);
 bool is_leaf(TensorImpl&);
+void detach_(TensorImpl&);  // RuntimeError of a view
 void set_grad(TensorImpl&, const Tensor& grad);
 void set_data(TensorImpl&, const TensorImpl& from);
 void set_version(TensorImpl&, int64_t);
