@@ -52,7 +52,9 @@ std::string pack_code(std::string_view path, std::string_view line, int architec
   return std::string(pack.find(specialisation_of(line), architecture));
 }
 
-std::string key_of(std::string_view line, int architecture) { return code_key(specialisation_of(line), architecture); }
+std::string specialisation_key(std::string_view line, int architecture) {
+  return code_key(specialisation_of(line), architecture);
+}
 
 bool load_kernel(int device, std::string_view line, std::string_view entry) {
   const Specialisation s = specialisation_of(line);

@@ -16,7 +16,7 @@ Specialisation specialisation_of(std::string_view line);
 std::tuple<std::string, std::map<int, int>> pack_state(
     std::string_view path);  // what is wrong, kernels by architecture
 std::string pack_code(std::string_view path, std::string_view line, int architecture);
-std::string key_of(std::string_view line, int architecture);  // in the cache
+std::string specialisation_key(std::string_view line, int architecture);  // in the cache
 bool load_kernel(int device, std::string_view line, std::string_view entry);
 std::string warning_of(const FailedKernel&);
 

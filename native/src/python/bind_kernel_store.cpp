@@ -78,7 +78,8 @@ PyMethodDef kernel_store_functions[] = {
     function<&pack_write>("kernel_pack_write", "Writes a pack of (path, [(specialisation, architecture, code)])."),
     function<&kernel_compile>(
         "kernel_compile", "(specialisation, architecture[, path of NVRTC]) -> (code, log). Needs no GPU."),
-    function<&cuda::key_of>("kernel_key", "What the cache's entry of (specialisation, architecture) is for."),
+    function<&cuda::specialisation_key>(
+        "kernel_key", "What the cache's entry of (specialisation, architecture) is for."),
     function<&cuda::load_kernel>(
         "kernel_load", "Loads (device, specialisation, entry) as a launch does; whether it is there."),
     {nullptr, nullptr, 0, nullptr}};

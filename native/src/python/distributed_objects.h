@@ -105,7 +105,7 @@ template <auto F, Lock lock, class R, class... P> auto answered(P... given) {
       return hold(run());
     else
       return run();
-  } catch (const Failure& failure) {
+  } catch (const distributed::Failure& failure) {
     PyObject* kind = failures[size_t(failure.kind())];
     PyErr_SetString(kind ? kind : PyExc_RuntimeError, failure.what());
     throw PythonError();
