@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "cuda/driver.h"
-#include "python/deferred.h"
 #include "python/module_parameters.h"
 #include "python/owned_ref.h"
 #include "python/tensors_in.h"
@@ -88,12 +87,6 @@ PyObject* described_session(const Session& s) {
       Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "breaks", breaks.o, "graphs", graphs.o, "reasons",
       reasons.o, "left", int(!s.following()));
 }
-
-}  // namespace
-
-void run_what_is_deferred() { run_before_outside(); }
-
-namespace {
 
 // The pending exception, which is set again at the end.
 struct Failed {
