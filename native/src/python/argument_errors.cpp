@@ -23,7 +23,7 @@ std::string type_name(PyObject* o) {
   if (is_tensor_exact(o)) return "Tensor";
   std::string name = Py_TYPE(o)->tp_name;
   size_t dot = name.rfind('.');
-  return name.rfind("torch.", 0) == 0 || dot == std::string::npos ? name : name.substr(dot + 1);
+  return name.rfind("shim_torch.", 0) == 0 ? name.substr(dot + 1) : name;
 }
 
 std::string given_types(const CallArgs& c, Form form) {
