@@ -19,8 +19,7 @@ std::string shown_text(PyObject* string) {  // what has no UTF-8 as its escapes
 std::string type_name(PyObject* o) {
   if (is_tensor_exact(o)) return "Tensor";
   const std::string name = Py_TYPE(o)->tp_name;
-  const size_t dot = name.rfind('.');
-  return name.starts_with("torch.") || dot == std::string::npos ? name : name.substr(dot + 1);
+  return name.starts_with("shim_torch.") ? name.substr(name.rfind('.') + 1) : name;
 }
 
 GivenCall given_call(const CallArgs& c, Form form) {
