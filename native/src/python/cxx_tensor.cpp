@@ -4,6 +4,7 @@
 #include "core/sparse.h"
 #include "python/cxx_values.h"
 #include "python/deferred.h"
+#include "python/library_table.h"
 #include "python/owned_ref.h"
 
 using namespace shim;
