@@ -187,6 +187,7 @@ void Program::run_group(const Item& item, Storages storages, std::span<const Sca
 }
 
 void Program::run(Storages storages, std::span<const Scalar> parameters) {
+  running_ = nullptr;
   CHECK(Kind::Runtime, storages.size() == steps_.storages.size(), "a program of ", steps_.storages.size(),
       " storages got ", storages.size());
   for (size_t i = 0; i < storages.size(); ++i)
@@ -197,7 +198,9 @@ void Program::run(Storages storages, std::span<const Scalar> parameters) {
   }
   for (const Item& item : items_) {
     if (!item.group) {
-      run_step(steps_.steps[item.step], storages, parameters);
+      running_ = &steps_.steps[item.step];
+      run_step(*running_, storages, parameters);
+      running_ = nullptr;
     } else {
       run_group(item, storages, parameters);
     }

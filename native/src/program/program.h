@@ -37,6 +37,8 @@ class Program : public RefCounted {
   void run(Storages, std::span<const Scalar> parameters);
   std::string source() const;  // a line for each kernel and call
   const Steps& steps() const { return steps_; }
+  // The step that runs by itself, or that failed; null: none.
+  const Step* running() const { return running_; }
   const std::vector<Item>& items() const { return items_; }
   const Arena& arena() const { return arena_; }
   uint64_t apart() const {
@@ -55,6 +57,7 @@ class Program : public RefCounted {
   Arena arena_;
   Device arena_device_;
   uint64_t apart_ = 0;
+  const Step* running_ = nullptr;
 };
 
 }  // namespace shim::program
