@@ -37,7 +37,9 @@ def test_one_program(function, options):
         before = counts["deferred"], counts["runs"]
         got = compiled(x, i)
         torch.testing.assert_close(got, function(x, i), rtol=0, atol=1e-6 if options else 0)
-        runs = 2 if function is classes and callable(options.get("backend")) else 1  # parts of a loss look at its targets
+        runs = (
+            2 if function is classes and callable(options.get("backend")) else 1
+        )  # parts of a loss look at its targets
         assert k == 0 or (counts["deferred"] - before[0] > 3 and counts["runs"] - before[1] == runs)
 
 

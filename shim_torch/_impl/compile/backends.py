@@ -95,4 +95,13 @@ def lower(
     return made  # type: ignore[no-any-return]
 
 
+_SEEN_OTHERWISE = (operator.getitem, ops.aten.as_strided.default, ops.aten.view.dtype, ops.aten._conj.default)
+
+
+def operators_of(graph: GraphModule) -> list[Any]:
+    """Those that a graph of ``lower`` calls, but for the ones that only see memory another way."""
+    calls = [node.target for node in graph.graph.nodes if node.op == "call_function"]
+    return [op for op in calls if op not in (*_SEEN_OTHERWISE, ops.aten._neg_view.default)]
+
+
 _core.set_trace_lowering(lower)
