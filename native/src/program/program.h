@@ -14,6 +14,7 @@ struct Item {                  // of a program, in the order in which they run
   size_t step = 0;
   std::set<int32_t> reads, writes;  // storages
   std::unique_ptr<CpuGroup> on_cpu;
+  std::unique_ptr<CpuRows> on_rows;
   std::unique_ptr<CudaGroup> on_cuda;
   std::vector<int32_t> last_read;  // storages that are let go after it
 };
