@@ -157,6 +157,12 @@ float extreme_value(const float* x, int64_t n, bool largest) {
 double extreme_value(const double* x, int64_t n, bool largest) {
   return largest ? extreme_of<double, true>(x, n) : extreme_of<double, false>(x, n);
 }
+float sum_value(const float* x, int64_t n) {
+  return pairwise<SumOp, float>(reinterpret_cast<const char*>(x), {nullptr, sizeof(float)}, n);
+}
+double sum_value(const double* x, int64_t n) {
+  return pairwise<SumOp, double>(reinterpret_cast<const char*>(x), {nullptr, sizeof(double)}, n);
+}
 
 namespace {
 

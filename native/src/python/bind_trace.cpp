@@ -116,6 +116,7 @@ PyObject* trace_call(Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs
   Storage::run_deferred = run_deferred;
   Session::execute = execute_node;
   Session::run_together = run_together;
+  Session::failed = failed_at;
   Session::who_asks = who_asks;
   Session::on_break = raise_unsupported;
   Running running(trees.now(), watch);
