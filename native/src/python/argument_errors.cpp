@@ -22,8 +22,7 @@ std::string shown_text(PyObject* string) {  // what has no UTF-8 as its escapes
 std::string type_name(PyObject* o) {
   if (is_tensor_exact(o)) return "Tensor";
   std::string name = Py_TYPE(o)->tp_name;
-  size_t dot = name.rfind('.');
-  return name.rfind("shim_torch.", 0) == 0 ? name.substr(dot + 1) : name;
+  return name.rfind("shim_torch.", 0) == 0 ? name.substr(name.rfind('.') + 1) : name;
 }
 
 std::string given_types(const CallArgs& c, Form form) {
@@ -104,12 +103,13 @@ void raise_op_failure(Operator& op, const CallArgs& c, const Failure& f) {
         "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #%d '%s'", int(f.slot),
         op.schema.args[f.slot].name.c_str());
   } else if (f.what == Failure::type) {
-    const ArgType& type = op.schema.args[f.slot].type;
+    ArgType type = op.schema.args[f.slot].type;
+    type.symint = false;
     PyErr_Format(PyExc_RuntimeError,
         "%s() Expected a value of type '%s' for argument '%s' but instead found type '%s'.\nPosition: %d\nValue: "
         "%R\nDeclaration: %s",
-        name.c_str(), (type.other.empty() ? type_text(type) : jit_type(type)).c_str(),
-        op.schema.args[f.slot].name.c_str(), type_name(f.value).c_str(), int(f.slot), f.value, declaration.c_str());
+        name.c_str(), jit_type(type).c_str(), op.schema.args[f.slot].name.c_str(), type_name(f.value).c_str(),
+        int(f.slot), f.value, declaration.c_str());
   } else if (f.what == Failure::too_many || f.what == Failure::none) {
     PyErr_Format(PyExc_RuntimeError,
         "%s() expected at most %zu argument(s) but received %zu argument(s). Declaration: %s", name.c_str(),
