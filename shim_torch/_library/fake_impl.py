@@ -36,9 +36,10 @@ class FakeImplCtx:
         if fake_tensor._inside.depth:
             raise fake_tensor.DynamicOutputShapeException(fake_tensor._inside.func)
         raise RuntimeError(
-            "Attempted to call get_ctx() for the meta implementation of an operator. You have presumably called get_ctx() because the "
-            "operator has a data-dependent output shape; if so, there is no such meta implementation and this error is the correct "
-            "behavior."
+            "You're trying to run this operator with meta Tensors (as opposed to FakeTensors), but this operator may return an output "
+            "Tensor with data-dependent shape. Meta Tensors don't support operators with outputs that have data-dependent shapes but "
+            "FakeTensors do. If your operator does not return an output with data-dependent shape, make sure the FakeTensor and/or "
+            "meta kernel does not call torch.library.get_ctx(). Otherwise, please use FakeTensors."
         )
 
     new_unbacked_symint = create_unbacked_symint = new_dynamic_size

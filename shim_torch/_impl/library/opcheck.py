@@ -98,10 +98,12 @@ def _fake(op: Any, args: Any, kwargs: Any, size: int = 3) -> Any:
     try:
         with _sizes_of_data(size):
             return op(*_each(args, meta), **_each(kwargs, meta))
-    except NotImplementedError:
+    except NotImplementedError as error:
         if rules.gives_nothing(op._schema):
             return None
-        raise
+        from shim_torch._subclasses.fake_tensor import UnsupportedOperatorException
+
+        raise UnsupportedOperatorException(f"{op}: {error}") from error
 
 
 def test_faketensor(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **_: Any) -> None:
@@ -129,7 +131,9 @@ def test_faketensor(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **_:
 
 def _traced(op: Any, args: Any, kwargs: Any, atol: float | None, rtol: float | None) -> None:
     import shim_torch as torch
+    from shim_torch._impl.transforms.functional_variants import refuse_aliases
 
+    refuse_aliases(op)
     _fake(op, args, kwargs)  # compilation runs the fake kernel first
     if _misplaced(op, _each(args, _copy), _each(kwargs, _copy)):
         raise AssertionError(

@@ -65,5 +65,23 @@ def test_sizes_that_are_known_must_be_right(op):
 
 
 def test_outside_a_check_there_is_no_size():
-    with pytest.raises(RuntimeError, match="data-dependent output shape"):
+    with pytest.raises(RuntimeError, match="may return an output Tensor with data-dependent shape"):
         places(X.to("meta"))
+
+
+def test_aliases_cannot_be_functional():
+    with torch.library._scoped_library("checked_sizes", "FRAGMENT") as lib:
+        lib.define("shared(Tensor(a) x) -> Tensor(a)")
+        lib.impl("shared", lambda x: x.view(-1), "CompositeExplicitAutograd")
+        with pytest.raises(
+            Exception, match="We only support functionalizing operators whose outputs do not have alias annot"
+        ):
+            opcheck(torch.ops.checked_sizes.shared.default, (X,))
+
+
+def test_a_missing_fake_kernel_is_named():
+    with torch.library._scoped_library("checked_sizes", "FRAGMENT") as lib:
+        lib.define("unknown(Tensor x) -> Tensor")
+        lib.impl("unknown", lambda x: x.clone(), "CPU")
+        with pytest.raises(Exception, match=r"checked_sizes.unknown.default: .*no fake impl"):
+            opcheck(torch.ops.checked_sizes.unknown.default, (X,))

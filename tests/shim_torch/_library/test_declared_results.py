@@ -1,6 +1,5 @@
 """What custom operators take and give: as their schemas declare it."""
 
-
 import pytest
 
 import shim_torch as torch
