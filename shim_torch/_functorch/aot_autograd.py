@@ -113,19 +113,22 @@ def _functional_module(mod: Module) -> Callable[..., Any]:
     return call
 
 
+class AOTModule(Module):
+    """A module whose calls go to compiled code, which gets its parameters and buffers before the arguments."""
+
+    def __init__(self, module: Module, run: Callable[..., Any]) -> None:
+        super().__init__()
+        self.orig_module = module
+        self._run = run
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's result, by the compiled graphs."""
+        return self._run(_parts(self.orig_module)[1], *args, **kwargs)
+
+
 def aot_module(mod: Module, *args: Any, **kwargs: Any) -> Module:
     """A module that runs ``mod`` as ``aot_function`` does; its parameters are those of ``mod``."""
-    compiled = aot_function(_functional_module(mod), *args, **kwargs)
-
-    class AOTModule(Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.orig_module = mod
-
-        def forward(self, *args: Any, **kwargs: Any) -> Any:
-            return compiled(_parts(mod)[1], *args, **kwargs)
-
-    return AOTModule()
+    return AOTModule(mod, aot_function(_functional_module(mod), *args, **kwargs))
 
 
 def aot_module_simplified(

@@ -19,12 +19,14 @@ def outcome(function, arguments):
     return result, tensors, [t.grad for t in tensors if t.is_leaf and t.grad is not None]
 
 
-def same(a, b):
+def same(a, b, within=0.0):
     if isinstance(a, torch.Tensor):
         alike = (a.dtype, a.shape, a.stride(), a.requires_grad) == (b.dtype, b.shape, b.stride(), b.requires_grad)
-        return alike and torch.equal(a.detach(), b.detach())
+        return alike and torch.allclose(a.detach(), b.detach(), within, within, equal_nan=True)
     if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+        return len(a) == len(b) and all(same(x, y, within) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[k], b[k], within) for k in a)
     return a == b
 
 

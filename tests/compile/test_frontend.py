@@ -77,8 +77,8 @@ def test_breaks(read):
     reading = inspect.getsourcelines(READS[read])[1]
     x = torch.ones(3)
     e = torch._dynamo.explain(f)(x)
-    assert e.graph_break_count == 1 and e.ops_per_graph[0][0] == "aten::mul.Tensor"
-    assert e.ops_per_graph[1:] == [["aten::add.Tensor"]] or ("aten::add.Tensor", LENT) in e.at_once
+    assert e.graph_break_count == 1 and e.ops_per_graph[0][0] is torch.ops.aten.mul.Tensor
+    assert e.ops_per_graph[1:] == [[torch.ops.aten.add.Tensor]] or ("aten::add.Tensor", LENT) in e.at_once
     (reason,) = e.break_reasons
     assert reason.user_stack[0].filename == __file__ and reason.user_stack[0].lineno in (line, reading)
     whole = torch.compile(f, fullgraph=True)
@@ -127,7 +127,24 @@ def test_disable():
         assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 7.0))
     assert seen == [True, False] * 3 and not torch.compiler.is_compiling()
     e = torch._dynamo.explain(f)(torch.ones(2))
-    assert "aten::mul.Tensor" not in sum(e.ops_per_graph, [])
+    assert torch.ops.aten.mul.Tensor not in sum(e.ops_per_graph, [])
+
+
+def test_explained_graphs_compute():
+    def f(x):
+        y = x.sin()
+        if y.sum() > 0:
+            y = y + 1
+        return y.t().cos() * 2
+
+    x = torch.ones(2, 3)
+    e = torch._dynamo.explain(f)(x)
+    assert (e.graph_count, e.graph_break_count, e.op_count) == (2, 1, 6) and len(e.graphs) == len(e.ops_per_graph) == 2
+    assert [str(op) for op in e.ops_per_graph[1]] == ["aten.add.Tensor", "aten.cos.default", "aten.mul.Tensor"]
+    values = e.graphs[0](x)
+    assert torch.equal(values[0], x.sin()) and bool(values[-1])
+    assert torch.equal(e.graphs[1](values[0])[0], f(x))
+    assert "Graph Count: 2" in str(e) and "    aten.sin.default\n" in str(e)
 
 
 def test_reset_and_stances():

@@ -75,3 +75,19 @@ def test_the_second_call_is_the_first_again():
         return (torch.arange(n, device="cpu") * 2, torch.zeros(n, pin_memory=False) + 1)
 
     assert stretches(f, lambda: (5,), calls=2) == (1, 0)
+
+
+def test_a_norm_that_is_written_out():
+    def f(x, w):
+        y = x.float()
+        return w * (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+    compiled = torch.compile(f)
+    for n in (3, 3, 3, 40):
+        x, w = torch.randn(n, 128), torch.randn(128)
+        assert torch.equal(compiled(x, w), f(x, w))
+    x, w = torch.randn(3, 128).bfloat16(), torch.randn(128).bfloat16()
+    for _ in range(3):
+        assert torch.allclose(compiled(x, w).float(), f(x, w).float(), rtol=2e-2)
+    fused = [s for s in compiled._shim_compiled.source.splitlines() if "mean" in s]
+    assert fused and all("fused_" in s and "rsqrt" in s for s in fused)

@@ -23,5 +23,8 @@ Outcome<Tensor> log_softmax(const Tensor& self, int64_t dim, std::optional<DType
 // The largest or smallest of n > 0 floats; NaN if there is one.
 float extreme_value(const float* x, int64_t n, bool largest);
 double extreme_value(const double* x, int64_t n, bool largest);
+// The sum of n floats, as the operator adds up a row.
+float sum_value(const float* x, int64_t n);
+double sum_value(const double* x, int64_t n);
 
 }  // namespace shim

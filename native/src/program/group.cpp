@@ -1,6 +1,7 @@
 #include "program/group.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "program/expression.h"
 
@@ -114,12 +115,34 @@ void Expression::write(const TensorRef& ref, Value v) {
   group.stores.push_back({ref, v.source, v.dtype});
 }
 
+Dims row_shape(const Group& g) {
+  Dims shape = g.shape;
+  shape[shape.size() - 1] = 1;
+  return shape;
+}
+
+namespace {
+
+bool lower_into(Group& group, const Steps& steps, const Step& step) {
+  const Dims& sizes = step.results[0].sizes;
+  if (sizes == group.shape) return Expression{group, steps}.lower(step);
+  if (add_row_reduction(group, steps, step)) return true;
+  if (!group.rows || sizes != row_shape(group)) return false;
+  const size_t before = group.nodes.size();
+  const Dims whole = std::exchange(group.shape, sizes);
+  if (!Expression{group, steps}.lower(step)) return false;
+  group.shape = whole;
+  for (size_t i = before; i < group.nodes.size(); ++i) group.nodes[i].of_row = true;
+  return true;
+}
+
+}  // namespace
+
 bool add_step(Group& group, const Steps& steps, const Step& step) {
-  if (step.results.size() != 1 || step.op->out || step.results[0].sizes != group.shape) return false;
+  if (step.results.size() != 1 || step.op->out) return false;
   const Group before = group;
   try {
-    Expression e{group, steps};
-    if (e.lower(step)) {
+    if (lower_into(group, steps, step)) {
       group.names.push_back(step.op->schema.name);
       return true;
     }
@@ -134,7 +157,8 @@ bool begin_group(Group& group, const Steps& steps, const Step& step) {
   if (!r.device.is_cpu() && !r.device.is_cuda()) return false;
   group = {};
   group.device = r.device;
-  group.shape = r.sizes;
+  const TensorRef* rows = reduced_rows(step);
+  group.shape = rows ? rows->sizes : r.sizes;
   return add_step(group, steps, step);
 }
 

@@ -26,13 +26,17 @@ struct Load {
   DType as;  // the dtype that is computed in
 };
 
+using RowKernel = void (*)(char* out, const char* in, int64_t n);  // one element of a row
+
 struct Node {
   const char* op;             // the name of its loop and functor; a literal
-  BlockKernel cpu = nullptr;  // null: a conversion from `in` to `result`
+  BlockKernel cpu = nullptr;  // null, and no `row`: a conversion from `in` to `result`
   DType in, result;
   DType narrow = DType::undefined;  // of a conversion: by way of this dtype
   uint8_t count = 0;
   Source args[4];
+  RowKernel row = nullptr;  // it reduces rows
+  bool of_row = false;      // there is one element a row
 };
 
 struct Store {
@@ -44,6 +48,7 @@ struct Store {
 struct Group {
   Device device;
   Dims shape;
+  bool rows = false;  // it reduces them: the last dim
   std::vector<Load> loads;
   std::vector<Number> numbers;
   std::vector<Node> nodes;
@@ -56,6 +61,12 @@ struct Group {
 
 constexpr size_t kMostLoads = 20, kMostNodes = 56, kMostNumbers = 24;
 constexpr size_t kMostStores = 24;  // of a CUDA kernel, once what nobody reads is gone
+
+Dims row_shape(const Group&);  // with one element a row: the last dim is 1
+// Adds a step that reduces rows, on the CPU. False: it is none; Refused may leave parts behind.
+bool add_row_reduction(Group&, const Steps&, const Step&);
+// The tensor whose rows the step reduces; null: it is no such step.
+const TensorRef* reduced_rows(const Step&);
 
 // Adds a step to the group. False, with the group as it was: the step is not pointwise, or does not fit in with what is there.
 bool add_step(Group&, const Steps&, const Step&);

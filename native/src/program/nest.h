@@ -4,6 +4,9 @@
 
 namespace shim::program {
 
+// Bytes along the group's dims, outermost first, of a tensor that may have fewer.
+std::vector<int64_t> steps_of(const TensorRef&, size_t dims);
+
 struct GroupNest {
   std::vector<int64_t> sizes;                       // innermost first; none: one element
   std::vector<std::vector<int64_t>> loads, stores;  // bytes along them

@@ -43,7 +43,9 @@ Program::Program(Steps steps) : steps_(std::move(steps)) {
   plan_memory();
   for (Item& item : items_) {
     if (!item.group) continue;
-    if (item.group->device.is_cpu())
+    if (item.group->rows)
+      item.on_rows = std::make_unique<CpuRows>(*item.group);
+    else if (item.group->device.is_cpu())
       item.on_cpu = std::make_unique<CpuGroup>(*item.group);
     else
       item.on_cuda = std::make_unique<CudaGroup>(*item.group);
@@ -104,6 +106,11 @@ void Program::form_groups() {
     }
     items_.push_back(std::move(item));
   }
+  for (Item& item : items_)
+    if (item.group && item.group->rows && item.group->steps.size() == 1) {  // nothing joined the reduction
+      item.step = item.group->steps[0];
+      item.group.reset();
+    }
 }
 
 // What groups need not write: temporaries that no later item reads.
@@ -157,12 +164,12 @@ void Program::plan_memory() {
 
 namespace {
 
-void let_go(void* arena, void*) { static_cast<Storage*>(arena)->release(); }
+void release_arena(void* arena, void*) { static_cast<Storage*>(arena)->release(); }
 
 Ref<Storage> part_of(const Ref<Storage>& arena, const Arena::Part& part) {
   arena->retain();
   auto made =
-      make<Storage>(static_cast<char*>(arena->data()) + part.offset, part.bytes, arena->device(), let_go, arena.get());
+      make<Storage>(static_cast<char*>(arena->data()) + part.offset, part.bytes, arena->device(), release_arena, arena.get());
   made->set_resizable(false);
   return made;
 }
@@ -176,7 +183,9 @@ void Program::run_group(const Item& item, Storages storages, std::span<const Sca
     const StorageSlot& slot = steps_.storages[size_t(s.ref.storage)];
     if (!storage) storage = allocate(slot.nbytes, slot.device);
   }
-  if (item.on_cpu) {
+  if (item.on_rows) {
+    item.on_rows->run(g, storages, parameters);
+  } else if (item.on_cpu) {
     item.on_cpu->run(g, storages, parameters);
   } else if (!item.on_cuda->run(g, storages, parameters)) {
     ++apart_;
@@ -187,6 +196,7 @@ void Program::run_group(const Item& item, Storages storages, std::span<const Sca
 }
 
 void Program::run(Storages storages, std::span<const Scalar> parameters) {
+  running_ = nullptr;
   CHECK(Kind::Runtime, storages.size() == steps_.storages.size(), "a program of ", steps_.storages.size(),
       " storages got ", storages.size());
   for (size_t i = 0; i < storages.size(); ++i)
@@ -197,7 +207,9 @@ void Program::run(Storages storages, std::span<const Scalar> parameters) {
   }
   for (const Item& item : items_) {
     if (!item.group) {
-      run_step(steps_.steps[item.step], storages, parameters);
+      running_ = &steps_.steps[item.step];
+      run_step(*running_, storages, parameters);
+      running_ = nullptr;
     } else {
       run_group(item, storages, parameters);
     }

@@ -14,6 +14,7 @@ struct Item {                  // of a program, in the order in which they run
   size_t step = 0;
   std::set<int32_t> reads, writes;  // storages
   std::unique_ptr<CpuGroup> on_cpu;
+  std::unique_ptr<CpuRows> on_rows;
   std::unique_ptr<CudaGroup> on_cuda;
   std::vector<int32_t> last_read;  // storages that are let go after it
 };
@@ -37,6 +38,8 @@ class Program : public RefCounted {
   void run(Storages, std::span<const Scalar> parameters);
   std::string source() const;  // a line for each kernel and call
   const Steps& steps() const { return steps_; }
+  // The step that runs by itself, or that failed; null: none.
+  const Step* running() const { return running_; }
   const std::vector<Item>& items() const { return items_; }
   const Arena& arena() const { return arena_; }
   uint64_t apart() const {
@@ -55,6 +58,7 @@ class Program : public RefCounted {
   Arena arena_;
   Device arena_device_;
   uint64_t apart_ = 0;
+  const Step* running_ = nullptr;
 };
 
 }  // namespace shim::program

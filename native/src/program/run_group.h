@@ -36,4 +36,31 @@ class CpuGroup {
   int64_t block_ = 0, element_ = 0;  // elements of a block, bytes of the largest
 };
 
+// A group that reduces rows: a few are computed whole, while they stay in the processor's cache.
+class CpuRows {
+ public:
+  explicit CpuRows(const Group&);
+  void run(const Group&, Storages, std::span<const Scalar> parameters) const;
+
+ private:
+  friend struct RowRun;
+  void place_nodes(const Group&);
+  struct Move {                  // of a load or store
+    std::vector<int64_t> steps;  // bytes along the dims but the last
+    int64_t step = 0, size = 0;  // along the last; of an element in memory
+    const Conversion* conversion = nullptr;
+    bool of_row = false, packed = false,
+         as_it_is = false;  // one element a row; one row behind the other; not converted
+    int spread = -1;        // the buffer of one element a row that others take for each of its elements
+  };
+  Dims outer_;
+  int64_t rows_, columns_;
+  std::vector<Move> loads_, stores_;
+  std::vector<int> spread_;                   // the same, of nodes
+  std::vector<int> places_;                   // the buffer of each node
+  std::vector<const Conversion*> to_, back_;  // of conversions
+  int buffers_ = 0, spreads_ = 0;
+  int64_t element_ = 1, at_once_ = 1;
+};
+
 }  // namespace shim::program

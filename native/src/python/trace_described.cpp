@@ -13,13 +13,13 @@ namespace {
 PyObject* described(const TensorSpec& t, const char* what) {
   OwnedRef sizes = owned(size_object(t.sizes())), strides = owned(size_object(t.strides()));
   OwnedRef dtype = owned(dtype_object(t.dtype)), device = owned(device_object(t.device));
-  return Py_BuildValue("(sIOOLOOi)", what, t.slot, sizes.o, strides.o, static_cast<long long>(t.offset), dtype.o,
-      device.o, int(t.fresh));
+  return Py_BuildValue("(sIOOLOOiii)", what, t.slot, sizes.o, strides.o, static_cast<long long>(t.offset), dtype.o,
+      device.o, int(t.fresh), int(t.conj), int(t.neg));
 }
 
 }  // namespace
 
-// (operator, arguments, results, file, line): tensors as ("tensor", slot, sizes, strides, offset, dtype, device, fresh)
+// (operator, arguments, results, file, line): tensors as ("tensor", slot, sizes, strides, offset, dtype, device, fresh, conj, neg)
 PyObject* described_node(const TreeNode& node) {
   OwnedRef arguments = owned(PyList_New(0)), results = owned(PyList_New(0));
   for (const ArgumentSpec& a : node.arguments) {

@@ -14,31 +14,6 @@ PyObject *deferral_rule = nullptr, *division_rule = nullptr;
 
 namespace {
 
-struct Rule {
-  std::string against;
-  std::string shape;
-  bool defers = false, divides = false, library = false;
-};
-
-// Asked once an operator.
-Rule& rule_of(Operator& op) {
-  static auto* rules = new std::unordered_map<Operator*, Rule>;
-  const auto [at, fresh] = rules->try_emplace(&op);
-  if (!fresh) return at->second;
-  Rule& rule = at->second;
-  PyObject* record = python_of(op).record;
-  if (op.out || !record || !op.recorded) return rule.library = true, rule.against = "an operator of a library", rule;
-  OwnedRef answer = owned(PyObject_CallFunctionObjArgs(deferral_rule, record, nullptr));
-  if (answer.o == Py_None)
-    rule.defers = true;
-  else
-    rule.against = utf8(answer.o);
-  OwnedRef division = owned(PyObject_CallFunctionObjArgs(division_rule, record, nullptr));
-  rule.divides = division.o == Py_True;
-  if (rule.against.starts_with("the shape")) rule.shape = op.full_name() + ": " + rule.against;
-  return rule;
-}
-
 // The package's own frames are no lines of the user.
 bool own_frame(PyFrameObject* frame) {
   OwnedRef globals{PyFrame_GetGlobals(frame)};
@@ -69,21 +44,22 @@ void user_line(std::string* file, int* line) {
 
 }  // namespace
 
-const char* reason_against(Operator& op) {
-  const Rule& r = rule_of(op);
-  return r.defers ? nullptr : r.against.c_str();
+// Asked once an operator.
+const Rule& rule_of(Operator& op) {
+  static auto* rules = new std::unordered_map<Operator*, Rule>;
+  const auto [at, fresh] = rules->try_emplace(&op);
+  if (!fresh) return at->second;
+  Rule& rule = at->second;
+  PyObject* record = python_of(op).record;
+  if (op.out || !record || !op.recorded) return rule.library = true, rule.against = "an operator of a library", rule;
+  OwnedRef answer = owned(PyObject_CallFunctionObjArgs(deferral_rule, record, nullptr));
+  if (answer.o != Py_None) rule.against = utf8(answer.o);
+  rule.draws = rule.against.starts_with("it draws");
+  OwnedRef division = owned(PyObject_CallFunctionObjArgs(division_rule, record, nullptr));
+  rule.divides = division.o == Py_True;
+  if (rule.against.starts_with("the shape")) rule.shape = op.full_name() + ": " + rule.against;
+  return rule;
 }
-
-bool of_library(Operator& op) { return rule_of(op).library; }
-
-bool divides(Operator& op) { return rule_of(op).divides; }
-
-const char* changes_shape(Operator& op) {
-  const Rule& r = rule_of(op);
-  return r.shape.empty() ? nullptr : r.shape.c_str();
-}
-
-void note_line(TreeNode& node) { user_line(&node.file, &node.line); }
 
 Break who_asks(const char* reason) {
   Break b;

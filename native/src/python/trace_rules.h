@@ -4,15 +4,11 @@
 #include <Python.h>
 
 #include "trace/foreseen.h"
+#include "trace/learn.h"
 
 namespace shim {
 
-const char* reason_against(Operator&);  // why its calls are never deferred; null: they may be
-bool of_library(Operator&);
-bool divides(Operator&);  // integers may be divided by zero, which is an error
-const char* changes_shape(
-    Operator&);                    // what to say of an operator whose results' shapes depend on values; null of others
-void note_line(trace::TreeNode&);  // the user's line that runs
+const trace::Rule& rule_of(Operator&);
 trace::Break who_asks(const char* reason);
 extern PyObject *deferral_rule,
     *division_rule;  // of a record: None or why its calls run at once; whether integers may divide by zero
@@ -24,6 +20,7 @@ trace::Foreseen foreseen_call(trace::Session&, Operator&, PyObject* const* args,
     bool wants_gradient);  // trace_foresee.cpp
 bool run_by_backend(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
 bool run_together(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
+void failed_at(const trace::TreeNode&);  // Session::failed
 std::vector<Tensor> execute_node(
     const trace::TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);
 

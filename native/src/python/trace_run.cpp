@@ -91,59 +91,21 @@ void watch_all(Session& s, PyObject* const* args, size_t n, PyObject* result) {
   s.rewatch();
 }
 
-bool at_once(Session& s, Operator& op, const char* why) {
-  ++s.at_once;
-  s.reasons[{op.full_name(), why}]++;
-  return false;
-}
-
-// With a dropout, which is a number of its own.
-bool drops_out(const Operator& op, PyObject* const* args) {
-  for (size_t i = 0; i < op.schema.args.size(); ++i) {
-    const std::string& name = op.schema.args[i].name;
-    if ((name == "dropout" || name == "dropout_p") && PyFloat_Check(args[i]) && PyFloat_AS_DOUBLE(args[i]) > 0)
-      return true;
-  }
-  return false;
-}
-
-// Why the call is not deferred, whatever its way; null: it may be.
-const char* against_call(Operator& op, PyObject* const* args, size_t n) {
-  if (const char* why = reason_against(op)) return why;
-  if (drops_out(op, args)) return "it draws random numbers";
-  if (divides(op) && !any_tensor(args, n, [](TensorImpl& t) { return is_floating(t.dtype()); }))
-    return "integers may be divided by zero";
-  return nullptr;
-}
-
 // Of a call that no node is (trace/foreseen.h).
 Foreseen foreseen(Session& s, Operator& op, PyObject* const* args, size_t n, bool writes) {
   const bool may = may_foresee(s, op);
-  if ((!may && !s.refusal) || against_call(op, args, n)) return {};
+  if ((!may && !s.refusal) || against_call(rule_of(op), op, Values(args, n).data(), n)) return {};
   Foreseen f;
   if (may) f = foreseen_call(s, op, args, n, writes, composite_wants_gradient(op, args, n));
   if (!f.node && s.refusal && op.kind != Operator::Composite) s.missed(op, who_asks(nullptr));
   return f;
 }
 
-// Whether a node was made of it.
 bool learn(Session& s, Operator& op, PyObject* const* args, size_t n, PyObject* result) {
-  const char* why = against_call(op, args, n);
-  if (!why && (s.tree().full() || !s.learns)) s.leave_tree();
-  if (!why && !s.following()) why = "too many ways through the function";
-  if (why) return at_once(s, op, why);
-  const Produced produced = produced_by(result);
-  std::unique_ptr<TreeNode> node = node_of(s, op, Values(args, n).data(), n, produced, &why);
-  if (!node) {
-    if (why == kSharesWithArgument) s.tree().aliases.insert(&op);
-    return at_once(s, op, why);
-  }
-  node->wants_gradient = composite_wants_gradient(op, args, n);
-  note_line(*node);
-  TreeNode* made = node.get();
-  s.add(std::move(node));
-  s.went(*made, produced.tensors);
-  return true;
+  const Rule& rule = rule_of(op);
+  if (!rule.against.empty()) return at_once(s, op, rule.against.c_str());
+  const Values values(args, n);
+  return learn(s, rule, op, values.data(), n, produced_by(result), composite_wants_gradient(op, args, n));
 }
 
 }  // namespace
@@ -193,8 +155,8 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
     if (s->tree().leaves.contains(&op)) run_before(*s, op, args, n);
     return run(op, args, n);
   }
-  if (const char* shape = changes_shape(op)) s->asked(nullptr, shape);
-  if (s->any_deferred_on_cuda() && of_library(op)) s->flush();  // it may look at streams
+  if (const Rule& rule = rule_of(op); !rule.shape.empty()) s->asked(nullptr, rule.shape.c_str());
+  if (s->any_deferred_on_cuda() && rule_of(op).library) s->flush();  // it may look at streams
   run_before(*s, op, args, n);
   PyObject* r;
   {
@@ -210,7 +172,7 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
 PyObject* run_native_traced(KernelCall native, Operator& op, PyObject* const* args, size_t n, const Value* values) {
   Session* s = tracing_here(args, n);
   if (!s) return run_native(native, op, values);
-  if (s->tree().backend && s->following()) return nullptr;  // its parts become nodes
+  if (s->tree().backend && s->following() && !rule_of(op).draws) return nullptr;  // its parts become nodes
   s->unwatch();
   PyObject* r;
   {
@@ -258,6 +220,20 @@ void TracedInplace::ran() {
     learn(*session_, op_, args_, n_, nullptr);
   else
     at_once(*session_, op_, "it gives its argument another shape");
+}
+
+void failed_at(const TreeNode& node) {
+  guarded([]() -> int { throw; });
+#if PY_VERSION_HEX >= 0x030b0000
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const std::string note = str("In a compiled function, by ", node.op->full_name(), " at ", node.file, ":", node.line);
+  OwnedRef added{PyObject_CallMethod(value, "add_note", "s", note.c_str())};
+  if (!added.o) PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+#endif
+  throw PythonError();
 }
 
 bool run_together(Session& s, std::span<const Session::Deferred> path, std::vector<Ref<Storage>>& storages) {

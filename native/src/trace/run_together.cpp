@@ -110,6 +110,12 @@ std::optional<Tree::Together> together_of(
   return tree.programs.emplace(stretch, std::move(made)).first->second;
 }
 
+const TreeNode* node_of(const program::Step* step, Path path) {
+  for (const Session::Deferred& d : path)
+    if (step && step->op == d.node->op && step->line == d.node->line) return d.node;
+  return nullptr;
+}
+
 }  // namespace
 
 bool run_as_program(Session& session, Path path, Slots& storages) {
@@ -128,10 +134,15 @@ bool run_as_program(Session& session, Path path, Slots& storages) {
   for (const Session::Deferred& d : path) parameters.insert(parameters.end(), d.parameters.begin(), d.parameters.end());
   const auto& [program, replay] = *together;
   const bool graph = replay && !cuda::capturing_now();
-  if (graph)
-    replay->run(given, parameters);
-  else
-    program->run(given, parameters);
+  try {
+    if (graph)
+      replay->run(given, parameters);
+    else
+      program->run(given, parameters);
+  } catch (...) {
+    if (const TreeNode* node = node_of(program->running(), path)) Session::failed(*node);
+    throw;
+  }
   ++session.programs;
   if (replay) ++session.graphs[graph ? replay->last_was() : "within a capture"];
   for (size_t i = 0; i < given.size(); ++i) {

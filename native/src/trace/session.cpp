@@ -21,6 +21,7 @@ void set_current(Session* s) { session = s; }
 
 std::vector<Tensor> (*Session::execute)(const TreeNode&, std::span<const Tensor>, std::span<const Scalar>) = nullptr;
 bool (*Session::run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>&) = nullptr;
+void (*Session::failed)(const TreeNode&) = nullptr;
 Break (*Session::who_asks)(const char*) = nullptr;
 void (*Session::on_break)(const Break&) = nullptr;
 
@@ -154,7 +155,10 @@ void Session::run(const Deferred& d, std::vector<Ref<Storage>>& storages) {
   std::vector<Tensor> inputs;
   inputs.reserve(d.node->inputs.size());
   for (const TensorSpec& s : d.node->inputs) inputs.push_back(s.over(storages[s.slot]));
-  const std::vector<Tensor> results = execute(*d.node, inputs, d.parameters);
+  std::vector<Tensor> results;
+  try {
+    results = execute(*d.node, inputs, d.parameters);
+  } catch (...) { failed(*d.node); }
   if (d.node->form == Results::none) return;
   CHECK(Kind::Runtime, results.size() == d.node->results.size(), d.node->op->full_name(),
       " gave another number of tensors than before");

@@ -85,6 +85,8 @@ class Session {
     std::shared_ptr<TreeNode> held;
   };
   static bool (*run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>& storages);
+  // While an exception that the node's operator threw is handled: throws it again, with the line that called it.
+  static void (*failed)(const TreeNode&);
   static Break (*who_asks)(const char* reason);
   static void (*on_break)(const Break&);  // of one that allows none; throws
   bool breaks_forbidden = false;

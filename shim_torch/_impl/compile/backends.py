@@ -22,18 +22,21 @@ class _Tracer:
 
     def tensor(self, described: Any) -> Any:
         """The node of a tensor."""
-        _, slot, sizes, strides, offset, dtype, *_ = described
+        _, slot, sizes, strides, offset, dtype, _, _, conj, neg = described
         node, has = self.known[slot]
-        if has == (tuple(sizes), tuple(strides), offset, dtype):
+        if has == (tuple(sizes), tuple(strides), offset, dtype, conj, neg):
             return node
+        for differs, turn in ((has[4] != conj, ops.aten._conj), (has[5] != neg, ops.aten._neg_view)):
+            if differs:
+                node = self.graph.call_function(turn.default, (node,))
         if has[3] != dtype:
             node = self.graph.call_function(ops.aten.view.dtype, (node, dtype))
         return self.graph.call_function(ops.aten.as_strided.default, (node, list(sizes), list(strides), offset))
 
     def meet(self, described: Any, node: Any) -> None:
         """The node's tensor is what its memory is known by, if none was before."""
-        _, slot, sizes, strides, offset, dtype, *_ = described
-        self.known.setdefault(slot, (node, (tuple(sizes), tuple(strides), offset, dtype)))
+        _, slot, sizes, strides, offset, dtype, _, _, conj, neg = described
+        self.known.setdefault(slot, (node, (tuple(sizes), tuple(strides), offset, dtype, conj, neg)))
 
     def argument(self, described: Any) -> Any:
         """What stands for an argument."""
@@ -77,7 +80,8 @@ def lower(
     for i, (slot, tensor) in enumerate(zip(given, tensors, strict=True)):
         node = tracer.graph.placeholder(f"arg{i}_1")
         node.meta["val"] = node.meta["example_value"] = tensor
-        tracer.meet((None, slot, tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype), node)
+        lies = (tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype)
+        tracer.meet((None, slot, *lies, None, True, int(tensor.is_conj()), int(tensor.is_neg())), node)
     for name, arguments, results, _file, _line in nodes:
         tracer.step(name, arguments, results)
     tracer.graph.output(tuple(tracer.known[slot][0] for slot in wanted))
@@ -89,6 +93,15 @@ def lower(
     if not callable(made):
         raise BackendCompilerFailed(backend, TypeError(f"it gave {type(made).__name__}, which is no function"))
     return made  # type: ignore[no-any-return]
+
+
+_SEEN_OTHERWISE = (operator.getitem, ops.aten.as_strided.default, ops.aten.view.dtype, ops.aten._conj.default)
+
+
+def operators_of(graph: GraphModule) -> list[Any]:
+    """Those that a graph of ``lower`` calls, but for the ones that only see memory another way."""
+    calls = [node.target for node in graph.graph.nodes if node.op == "call_function"]
+    return [op for op in calls if op not in (*_SEEN_OTHERWISE, ops.aten._neg_view.default)]
 
 
 _core.set_trace_lowering(lower)

@@ -24,7 +24,8 @@ def reason_against(record: Any) -> str | None:
     """Why calls of the operator run at once; None: they may be deferred.
 
     A deferred operator must give a shape that its arguments' shapes tell, draw no numbers, and not fail once it is
-    deferred: its error would come from another line.
+    deferred: its error would come from another line. An index, class or chance out of range is an error where it runs,
+    which tells the operator's line ("ranges").
     """
     traits = record.traits
     if traits.get("dynamic_shape"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from traceback import FrameSummary
@@ -23,14 +24,18 @@ class GraphCompileReason:
 
 @dataclass
 class ExplainOutput:
-    """What a call did. ``ops_per_graph`` names the operators between the breaks, ``at_once`` those that are not deferred."""
+    """What a call did.
+
+    ``graphs``: what a backend's function is given, a GraphModule each; ``ops_per_graph``: their operators. A graph ends at a
+    break, and where an operator that is not deferred reads what is; those are in ``at_once``, with the reason and how often.
+    """
 
     graphs: list[Any]
     graph_count: int
     graph_break_count: int
     break_reasons: list[GraphCompileReason]
     op_count: int
-    ops_per_graph: list[list[str]]
+    ops_per_graph: list[list[Any]]
     at_once: dict[tuple[str, str], int]
     out_guards: list[Any] | None = None
     compile_times: str | None = None
@@ -55,27 +60,32 @@ class ExplainOutput:
 
 
 def explain(f: Callable[..., Any]) -> Callable[..., ExplainOutput]:
-    """A function of ``f``'s arguments that calls it once and says which operators ran, and where values were read."""
+    """A function of ``f``'s arguments that calls it once and says what graphs it is made of, and where values were read."""
 
     def inner(*args: Any, **kwargs: Any) -> ExplainOutput:
         if not _core.trace_possible():
             raise RuntimeError("torch._dynamo.explain(): nothing is traced while another thread of Python runs")
         given = getattr(f, "_shim_compiled", None)
-        compiled = Compiled(given.function if given else f, checked("eager", None, None, False, None))
+        graphs: list[Any] = []
+
+        def kept(module: Any, inputs: Any) -> Any:
+            graphs.append(module)
+            return module.forward
+
+        compiled = Compiled(given.function if given else f, checked(kept, None, None, False, None))
         compiled.seen, compiled.quick = [], False
         compiled(*args, **kwargs)
-        ways = _core.trace_steps(compiled.trees)
-        names = [step[0] for step in ways[0]] if ways else []
         info = compiled.seen[0]
-        graphs, start = [], 0
-        for *_, operators in info["breaks"]:
-            graphs.append(names[start:operators])
-            start = operators
-        graphs = [g for g in [*graphs, names[start:]] if g]
+        of = importlib.import_module("shim_torch._impl.compile.backends").operators_of
+        operators = [of(g) for g in graphs]
         reasons = [
             GraphCompileReason(reason, [FrameSummary(file, line, None)])  # type: ignore[arg-type]
             for reason, file, line, _ in info["breaks"]
         ]
-        return ExplainOutput([], len(graphs), len(reasons), reasons, len(names), graphs, dict(info["reasons"]))
+        at_once = dict(info["reasons"])
+        if info["learned"]:  # of these a backend would be given nothing
+            at_once["operators", "what they give is not known before they ran"] = info["learned"]
+        count = sum(map(len, operators))
+        return ExplainOutput(graphs, len(graphs), len(reasons), reasons, count, operators, at_once)
 
     return inner

@@ -40,7 +40,7 @@ def place(function: Any) -> tuple[str, str, int]:
 
 
 def _tensor(told: Any) -> str:
-    _, slot, sizes, strides, offset, dtype, device, _ = told
+    _, slot, sizes, strides, offset, dtype, device, *_ = told
     return f"t{slot}: {dtype} {tuple(sizes)} strides {tuple(strides)} offset {offset} on {device}"
 
 

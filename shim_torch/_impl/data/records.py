@@ -383,8 +383,8 @@ FAMILIES = {
         ('argwhere(Tensor self) -> Tensor', 'composite', (), (), (), False),
         ('nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor', 'kernel', (('keep', ('self',)),), (), (), False),
         ('masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor', 'kernel', (('function', False), ('keep', ('mask',))), (), (), False),
-        ('one_hot(Tensor self, int num_classes=-1) -> Tensor', 'composite', (('native', 'one_hot'), ('method', False), ('module', 'nn.functional')), (), (), False),
-        ('_one_hot(Tensor self, int num_classes) -> Tensor', 'kernel', (('function', False), ('method', False), ('keep', ('self',))), (), (), False),
+        ('one_hot(Tensor self, int num_classes=-1) -> Tensor', 'composite', (('native', 'one_hot'), ('method', False), ('module', 'nn.functional'), ('values', 'checked')), (), (), False),
+        ('_one_hot(Tensor self, int num_classes) -> Tensor', 'kernel', (('function', False), ('method', False), ('keep', ('self',)), ('values', 'checked')), (), (), False),
     ),
     'index.sorting': (
         ('sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)', 'kernel', (('native', 'sort'), ('out', True), ('differentiable', (0,)), ('batching', 'along_dim_or_none'), ('out_dtype', 'structured')), (('self', ('g', 'self_shape', 'result1', 'dim'), False),), (), False),

@@ -1,3 +1,3 @@
 """Reading and writing by index and mask, and sorting."""
 
-VALUES = "checked"  # a call may fail for what its tensors hold (compile/deferral.py)
+VALUES = "ranges"  # a call may fail for an index that is out of range (compile/deferral.py)

@@ -205,7 +205,8 @@ def masked_scatter_backward(xp, grad_output, mask, sizes):
     return out
 
 
-@composite("one_hot(Tensor self, int num_classes=-1) -> Tensor", module="nn.functional", method=False, native="one_hot")
+@composite("one_hot(Tensor self, int num_classes=-1) -> Tensor", module="nn.functional", method=False, native="one_hot",
+    values="checked")  # fmt: skip
 def one_hot(self, num_classes):
     """int64 rows with a 1 where ``self`` says. On CUDA given classes are not checked, which would wait for the GPU: a class that
     there is not has no 1."""
@@ -220,7 +221,7 @@ def one_hot(self, num_classes):
 
 
 @op("_one_hot(Tensor self, int num_classes) -> Tensor", function=False, method=False, keep=("self",),
-    dtype=lambda self: (None, _core.int64))  # fmt: skip
+    dtype=lambda self: (None, _core.int64), values="checked")  # fmt: skip
 def _one_hot(xp, self, num_classes):
     if self.dtype != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

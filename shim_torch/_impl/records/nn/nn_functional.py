@@ -24,7 +24,7 @@ _NN = {"module": "nn.functional", "method": False}
     "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
     method=False,
     native="embedding",
-    values="checked",
+    values="ranges",
     no_complex_gradient="embedding",
 )
 def embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse):
@@ -62,7 +62,7 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
 @op(
     "_embedding(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
     native="_embedding",
-    values="checked",
+    values="ranges",
     module="_C",
     method=False,
     function=False,

@@ -1,0 +1,19 @@
+#pragma once
+// What is learned of calls that ran, and why some are never deferred.
+#include "trace/arguments.h"
+
+namespace shim::trace {
+
+struct Rule {           // of an operator, by its record
+  std::string against;  // why its calls run at once; empty: they may be deferred
+  std::string shape;    // what to say where the shapes of its results depend on values; else empty
+  bool divides = false, draws = false, library = false;
+};
+// Why the call runs at once, whatever its way; null: it may be deferred.
+const char* against_call(const Rule&, const Operator&, const Value* args, size_t n);
+bool at_once(Session&, const Operator&, const char* why);  // counts it; false
+void note_line(TreeNode&);                                 // the user's that runs
+// After the call ran: a node is made of it, or false.
+bool learn(Session&, const Rule&, Operator&, const Value* args, size_t n, const Produced&, bool wants_gradient);
+
+}  // namespace shim::trace
