@@ -8,6 +8,7 @@ import mmap
 import os
 import pickle
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -142,6 +143,8 @@ def load(
     mmap: storages stay in the file until they are touched; needs a path.
     """
     weights_only = _weights_only_wanted(weights_only, pickle_module)
+    if weights_only and pickle_load_args:
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
     if mmap is None:
         mmap = _config().load.mmap
     if pickle_module not in (None, pickle):

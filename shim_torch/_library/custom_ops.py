@@ -11,6 +11,7 @@ from shim_torch._impl.library.chosen_kernels import checked
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.table.schema import parse_schema as _parse_schema
+from shim_torch._impl.table.tags import Tag
 
 from .. import _ops
 from .infer_schema import infer_schema
@@ -62,7 +63,7 @@ class CustomOpDef:
         if before is not None:
             before._lib._destroy()
         self._lib: Library = Library(namespace, "FRAGMENT")
-        self._lib.define(f"{name}{schema}", tags=tuple(tags or ()))
+        self._lib.define(f"{name}{schema}", tags=(Tag.pt2_compliant_tag, *(tags or ())))
         base, _, overload = name.partition(".")
         self._opoverload = getattr(getattr(getattr(_ops.ops, namespace), base), overload or "default")
         self._lib.impl(name, self._fake, "Meta")

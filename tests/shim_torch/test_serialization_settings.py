@@ -193,3 +193,13 @@ def test_saved_files_name_each_storage_class_once():
     back = torch.load(file)
     assert back["a"].tolist() == [0, 0] and back["c"][:6] == value["c"][:6] and back["c"][6] is back["c"]
     assert torch.FloatStorage is torch.FloatStorage
+
+
+def test_arguments_of_a_pickle_are_not_ignored():
+    file = io.BytesIO()
+    torch.save(torch.ones(2), file)
+    with pytest.warns(UserWarning, match="pickle_load_args only works if `weights_only=False`"):
+        assert torch.load(io.BytesIO(file.getvalue()), encoding="ascii").tolist() == [1, 1]
+    for weights_only in (True, False):
+        with pytest.raises(TypeError, match="unexpected keyword|invalid keyword"):
+            torch.load(io.BytesIO(file.getvalue()), weights_only=weights_only, bogus=1)

@@ -61,10 +61,13 @@ Error operator_misfit_error(const Operator& op, const GivenCall& c, const Misfit
   if (f.what == Misfit::type && f.is_none && a->type.base == ArgType::Tensor && !a->type.list)
     return error("Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #", f.slot, " '",
         a->name, "'");
-  if (f.what == Misfit::type)
-    return error(name, "() Expected a value of type '", a->type.other.empty() ? type_text(a->type) : jit_type(a->type),
-        "' for argument '", a->name, "' but instead found type '", f.type_name, "'.\nPosition: ", f.slot,
-        "\nValue: ", f.shown, "\nDeclaration: ", declaration);
+  if (f.what == Misfit::type) {
+    ArgType type = a->type;
+    type.symint = false;  // read as an int
+    return error(name, "() Expected a value of type '", jit_type(type), "' for argument '", a->name,
+        "' but instead found type '", f.type_name, "'.\nPosition: ", f.slot, "\nValue: ", f.shown,
+        "\nDeclaration: ", declaration);
+  }
   if (f.what == Misfit::too_many || f.what == Misfit::none)
     return error(name, "() expected at most ", op.schema.args.size(), " argument(s) but received ", c.count(),
         " argument(s). Declaration: ", declaration);

@@ -149,6 +149,8 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
     const bool undefined = value == Py_None && s.none_ok && form == Form::op;
     Fit fit = undefined ? Fit::yes : convert_argument(a, s, value, i, b, &bound[i]);
     if (undefined) bound[i] = Py_NewRef(Py_None);
+    if (fit == Fit::no && form == Form::op && PyBool_Check(value) && a.type.base == ArgType::Int && !a.type.list)
+      fit = (bound[i] = PyLong_FromLong(value == Py_True)) ? Fit::yes : Fit::error;  // a number, as C++ has it
     f.value = value;
     if (__builtin_expect(fit != Fit::yes, 0)) {
       if (fit == Fit::unreadable) {

@@ -51,10 +51,10 @@ def unpickle(file: Any, weights_only: bool, arguments: dict[str, Any]) -> Any:
     """A function ``persistent_load -> object`` that reads one pickle."""
 
     def read(persistent_load: Any) -> Any:
+        others = {k: v for k, v in arguments.items() if k != "pickle_module"}
         if not weights_only:
-            others = {k: v for k, v in arguments.items() if k != "pickle_module"}
             return unpickler_of(arguments.get("pickle_module"))(file, persistent_load, **others).load()
-        reader = _weights_only.Unpickler(file, encoding=arguments["encoding"])
+        reader = _weights_only.Unpickler(file, **others)
         reader.persistent_load = persistent_load  # type: ignore[method-assign]
         try:
             return reader.load()

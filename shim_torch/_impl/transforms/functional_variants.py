@@ -27,6 +27,12 @@ _CUSTOM = (
 
 
 @cache
+def refuse_aliases(func: Any) -> None:
+    """RuntimeError for a custom operator whose results are said to share memory with its arguments."""
+    if func.namespace not in ("aten", "prim", "prims") and any(r.alias_info is not None for r in func._schema.returns):
+        raise RuntimeError(_CUSTOM.format(func._schema))
+
+
 def functional_of(func: Any) -> Any:
     """The operator that gives what one that writes its arguments would have written; NotImplementedError where there is none."""
     namespace, name = func._schema.name.split("::")

@@ -26,7 +26,9 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """The inverse of ``pad_sequence``."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [s[: int(n)] for s, n in zip(padded_sequences, lengths, strict=True)]
+    return [
+        s[: int(n)].clone(memory_format=_core.contiguous_format) for s, n in zip(padded_sequences, lengths, strict=True)
+    ]
 
 
 class PackedSequence(NamedTuple):

@@ -170,6 +170,10 @@ class DataLoader(Generic[T_co]):
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def _get_iterator(self) -> Any:
+        if not self.num_workers and self.timeout:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        if self.num_workers and not self.prefetch_factor:
+            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
         kind = _MultiProcessingDataLoaderIter if self.num_workers else _SingleProcessDataLoaderIter
         return kind(self)
 

@@ -98,7 +98,7 @@ def test_any_sequence_stands_for_a_list():
     assert seen == [([1, 1, 1], [1.0, 1.0])]
     assert torch.ops.aten.view.default(torch.ones(1), Ones(2)).shape == (1, 1)
     with pytest.raises(
-        RuntimeError, match="Expected a value of type 'int\\[\\]' for argument 'sizes' but instead found type 'str'"
+        RuntimeError, match="Expected a value of type 'List\\[int\\]' for argument 'sizes' but instead found type 'str'"
     ):
         torch.ops.any_sequence.f(torch.ones(1), "12", [1.0])
     lib._destroy()

@@ -138,3 +138,13 @@ def test_hooks_that_return_what_they_may_not():
         RuntimeError, match="hook 'short' has returned an incorrect number of values \\(got 0, but expected 1\\)"
     ):
         y.backward()
+
+
+def test_a_hook_without_gradients_of_inputs_warns():
+    seen, layer = [], torch.nn.Linear(1, 1)
+    layer.register_full_backward_hook(lambda module, grad_input, grad_output: seen.append(grad_input))
+    with pytest.warns(
+        UserWarning, match="^Full backward hook is firing when gradients are computed with respect to module out"
+    ):
+        layer(torch.ones(1)).sum().backward()
+    assert seen == [(None,)]

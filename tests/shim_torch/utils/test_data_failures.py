@@ -85,3 +85,10 @@ def test_a_worker_that_ends_is_missed(how, start, tmp_path):
         for _ in loader:
             pass
     assert time.time() - file.stat().st_mtime < 3
+
+
+def test_options_of_workers_without_workers():
+    with pytest.raises(AssertionError, match="_SingleProcessDataLoaderIter requires timeout == 0"):
+        iter(data.DataLoader([1, 2], timeout=1))
+    with pytest.raises(AssertionError, match="prefetch_factor must be greater than 0"):
+        iter(data.DataLoader([1, 2], num_workers=1, prefetch_factor=0))

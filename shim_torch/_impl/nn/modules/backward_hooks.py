@@ -9,6 +9,12 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules import hooks as _hooks
 
+_NO_INPUTS = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients. "
+    "See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook for more "
+    "details."
+)
+
 
 class BackwardHooks:
     """Two identity nodes around forward whose gradients are the module's grad_output and grad_input."""
@@ -68,6 +74,8 @@ class BackwardHooks:
 
     def _without_inputs(self, grad_output: tuple[Any, ...]) -> None:
         """No input wants a gradient: the hooks run with the outputs' gradients."""
+        if self.hooks:
+            warnings.warn(_NO_INPUTS, stacklevel=2)
         nothing = (None,) * self.count
         for hook in self.hooks:
             changed = hook(self.module, nothing, grad_output)

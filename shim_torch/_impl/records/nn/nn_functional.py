@@ -7,6 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.attention import attend_narrow, attention_kernel, by_cpu_kernel, in_one_kernel
+from shim_torch._impl.records.shared.convolution_rules import c_type_name
 from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.records.shared.norm_statistics import has_row_kernel, row_norm
 from shim_torch._impl.records.shared.random_fill import dropout_mask, drops
@@ -229,18 +230,17 @@ def dropout_(self, p, train):
     return self.mul_(self.new_zeros(()) if p == 1 else dropout_mask(self, p))
 
 
-def _check_attention(query: Any, key: Any, value: Any) -> None:
-    names = {
-        _core.float32: "float",
-        _core.float64: "double",
-        _core.float16: "c10::Half",
-        _core.bfloat16: "c10::BFloat16",
-    }
+def _check_attention(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
     if not query.dtype == key.dtype == value.dtype:
-        q, k, v = (names.get(t.dtype, str(t.dtype)) for t in (query, key, value))
+        q, k, v = (c_type_name(t.dtype) for t in (query, key, value))
         raise RuntimeError(
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {q} key.dtype: {k} and value.dtype: {v} "
             "instead."
+        )
+    if attn_mask is not None and attn_mask.dtype not in (_core.bool, _core.float32, query.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{c_type_name(attn_mask.dtype)} and  query.dtype: {c_type_name(query.dtype)} instead."
         )
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError(
@@ -275,12 +275,14 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
             attn_mask & before if attn_mask.dtype == _core.bool else attn_mask.masked_fill(~before, float("-inf"))
         )
         is_causal = False
-    _check_attention(query, key, value)
+    _check_attention(query, key, value, attn_mask)
     if 0 <= dropout_p < 1 and in_one_kernel(query, key, value, attn_mask, enable_gqa):
         return attention_kernel(query, key, value, attn_mask, is_causal, scale, dropout_p)
     if query.dtype.itemsize == 2 and by_cpu_kernel(query, key, value, attn_mask, dropout_p):
         return attend_narrow(query, key, value, attn_mask, is_causal, scale)
     if enable_gqa:
+        if query.size(-3) % max(key.size(-3), 1):
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
         times = query.size(-3) // max(key.size(-3), 1)
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
     factor = 1 / math.sqrt(query.size(-1) or 1) if scale is None else scale

@@ -242,8 +242,10 @@ def pad_sequence(sequences, batch_first, padding_value, padding_side):
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     longest = max(s.size(0) for s in sequences)
-    out = sequences[0].new_full((len(sequences), longest, *sequences[0].shape[1:]), padding_value)
+    sizes = (len(sequences), longest) if batch_first else (longest, len(sequences))
+    out = sequences[0].new_full((*sizes, *sequences[0].shape[1:]), padding_value)
+    rows = out if batch_first else out.transpose(0, 1)
     for i, s in enumerate(sequences):
         start = longest - s.size(0) if padding_side == "left" else 0
-        out[i, start : start + s.size(0)] = s
-    return out if batch_first else out.transpose(0, 1)
+        rows[i, start : start + s.size(0)] = s
+    return out

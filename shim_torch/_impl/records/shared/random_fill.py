@@ -123,7 +123,7 @@ def rrelu_slopes(self: Any, lower: float, upper: float, generator: Any) -> Any:
 def drops(input: Any, p: float, train: bool) -> bool:
     """Whether a dropout changes anything. RuntimeError for a chance ``p`` outside [0, 1]."""
     if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
     return train and p != 0 and input.numel() != 0
 
 
