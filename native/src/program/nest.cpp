@@ -3,17 +3,14 @@
 #include <algorithm>
 
 namespace shim::program {
-namespace {
 
-std::vector<int64_t> steps_of(const TensorRef& r, size_t dims) {  // outermost first, in bytes
+std::vector<int64_t> steps_of(const TensorRef& r, size_t dims) {
   std::vector<int64_t> steps(dims, 0);
   const size_t lead = dims - r.sizes.size();
   for (size_t d = 0; d < r.sizes.size(); ++d)
     if (r.sizes[d] != 1) steps[lead + d] = r.strides[d] * int64_t(itemsize(r.dtype));
   return steps;
 }
-
-}  // namespace
 
 GroupNest::GroupNest(const Group& g) {
   std::vector<std::vector<int64_t>> all;  // stores first: their order decides

@@ -4,6 +4,8 @@
 
 namespace shim::program {
 
+std::vector<int64_t> steps_of(const TensorRef&, size_t dims);  // bytes along a group's dims, outermost first
+
 struct GroupNest {
   std::vector<int64_t> sizes;                       // innermost first; none: one element
   std::vector<std::vector<int64_t>> loads, stores;  // bytes along them

@@ -1,21 +1,13 @@
 #include <algorithm>
 
 #include "cpu/parallel.h"
+#include "program/nest.h"
 #include "program/run_group.h"
 
 namespace shim::program {
 namespace {
 
 constexpr int64_t kAtOnce = 2048;  // elements of a block of rows
-
-// Bytes along the group's dims, of which a tensor may have fewer.
-std::vector<int64_t> steps_of(const TensorRef& r, size_t dims) {
-  std::vector<int64_t> steps(dims, 0);
-  const size_t lead = dims - r.sizes.size();
-  for (size_t d = 0; d < r.sizes.size(); ++d)
-    if (r.sizes[d] != 1) steps[lead + d] = r.strides[d] * int64_t(itemsize(r.dtype));
-  return steps;
-}
 
 bool one_a_row(const TensorRef& r) { return r.sizes.empty() || r.sizes[r.sizes.size() - 1] == 1; }
 
