@@ -208,6 +208,9 @@ def reduction_cases(torch: Any) -> Cases:
             ("rows 10x100000", wide, 1),
         ):
             found[f"{name} {label}"] = lambda call=call, at=at, dim=dim: call(at, dim=dim)
+    tokens = torch.randn(8, 128, 512)
+    for name in ("sum", "mean", "amax", "argmax", "std", "logsumexp", "norm", "softmax"):
+        found[f"{name} over tokens 8x128x512"] = lambda call=getattr(torch, name): call(tokens, dim=1)
     return found | {
         "sum bfloat16 rows 1000x1000": lambda: half.sum(1),
         "sum bfloat16 columns 1000x1000": lambda: half.sum(0),

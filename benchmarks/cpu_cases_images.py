@@ -124,6 +124,41 @@ def sample_gradient_cases(torch: Any) -> Cases:
     return found
 
 
+def channels_last_cases(torch: Any) -> Cases:
+    """What networks do with pictures in channels_last, and the gradients."""
+    functional = torch.nn.functional
+    x = torch.randn(2, 64, 56, 56).to(memory_format=torch.channels_last).requires_grad_()
+    weight = torch.ones(64)
+    calls = {
+        "avg_pool2d": lambda: functional.avg_pool2d(x, 3, 1, 1, count_include_pad=False),
+        "max_pool2d": lambda: functional.max_pool2d(x, 3, 2, 1),
+        "adaptive_avg_pool2d": lambda: functional.adaptive_avg_pool2d(x, (3, 2)),
+        "interpolate nearest": lambda: functional.interpolate(x, scale_factor=2),
+        "interpolate bilinear": lambda: functional.interpolate(x, scale_factor=2, mode="bilinear"),
+        "pad": lambda: functional.pad(x, (1, 1, 1, 1)),
+        "pad reflect": lambda: functional.pad(x, (1, 1, 1, 1), mode="reflect"),
+        "mean over places": lambda: x.mean((2, 3)),
+        "batch_norm": lambda: functional.batch_norm(x, None, None, weight, weight, True),
+        "group_norm": lambda: functional.group_norm(x, 4, weight, weight),
+    }
+    found: Cases = {}
+    for name, call in calls.items():
+        g = torch.randn_like(call())
+
+        def forward(call: Any = call) -> Any:
+            with torch.no_grad():
+                return call()
+
+        found[f"channels_last {name}"] = forward
+        found[f"channels_last {name} and gradient"] = lambda call=call, g=g: torch.autograd.grad(call(), x, g)
+    return found
+
+
 def image_cases(torch: Any) -> Cases:
     """All of them."""
-    return {**depthwise_cases(torch), **network_cases(torch), **sample_gradient_cases(torch)}
+    return {
+        **depthwise_cases(torch),
+        **network_cases(torch),
+        **channels_last_cases(torch),
+        **sample_gradient_cases(torch),
+    }

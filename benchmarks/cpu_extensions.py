@@ -114,6 +114,9 @@ def main() -> None:
     parser.add_argument("--scatter", help="a checkout of rusty1s/pytorch_scatter")
     parser.add_argument("--installed", action="store_true", help="ours as it is installed, instead of this tree's")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--compiling", action="store_true", help="no calls: compile times do not depend on how the core was built"
+    )
     args = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as made:
@@ -136,6 +139,8 @@ def main() -> None:
                 for times, side in zip(found, sides, strict=True):
                     times.append(side.compiled(*case))
             row(name, *found)
+        if args.compiling:
+            return
         answers = [[side.answer(RUN) for side in sides] for _ in range(max(5, args.rounds))]
         print(f"{'ns of a call: medians (least)':44}{'ours':>20}{'PyTorch':>20}{'ratio':>8}")
         for place, language in enumerate(("C++", "Python")):

@@ -1,4 +1,4 @@
-"""The hook's part in C++: ``native/src/python/imports``."""
+"""The hook's part in C++: ``native/src/python/imports`` and ``native/src/imports``."""
 
 from collections.abc import Callable
 from typing import Any

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from shim_torch._impl.extensions.cxx_operators import generate
+from shim_torch._impl.extensions.cxx_schemas import collect
+
 HERE = Path(__file__).resolve().parent
 pytest.importorskip("pybind11")
 pytestmark = [
@@ -72,6 +75,54 @@ def test_a_missing_header_is_named_before_the_compiler_runs(tmp_path):
     )
     done = run(str(program), cache=tmp_path)
     assert "nothing.cpp includes <torch/nn/module.h>" in done.stderr, done.stderr
+
+
+ABSENT = """
+#include <torch/all.h>
+struct Net : torch::nn::Module {};
+at::Tensor one(at::Tensor x) { torch::nn::Linear layer(3, 4); return x; }
+void two(at::Tensor x) { auto it = at::TensorIteratorConfig().add_output(x).build(); }
+float three() { return at::vec::Vectorized<float>::loadu(nullptr)[0]; }
+void four(torch::jit::script::Module m) {}
+"""
+
+
+def test_types_that_are_not_there_are_named(tmp_path):
+    source, program = tmp_path / "absent.cpp", tmp_path / "absent.py"
+    source.write_text(ABSENT)
+    options = f"build_directory={str(tmp_path)!r}, extra_cflags=['-O0']"
+    program.write_text(
+        f"from torch.utils import cpp_extension\ncpp_extension.load('absent', [{str(source)!r}], {options})\n"
+    )
+    done = run(str(program), cache=tmp_path)
+    assert "shim-torch does not have this type of PyTorch's C++ API" in done.stderr, done.stderr
+    for name in (
+        "nn::absent::Module",
+        "nn::absent::Linear",
+        "absent::TensorIteratorConfig",
+        "absent::Vectorized<float>",
+    ):
+        assert name in done.stderr, done.stderr
+    assert "torch::jit::absent::Module" in done.stderr, done.stderr
+
+
+def test_a_function_leaves_the_compiler_no_choice():
+    """Thousands of calls of an overloaded function were a third of the time of torch/extension.h."""
+    made = generate(collect(["aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"]))[0]
+    assert made.splitlines() == [
+        "namespace shim {",
+        "inline ShimCell cell_Scalar(const at::Scalar & v) { return cell(v); }",
+        "inline ShimCell cell_Tensor(const at::Tensor & v) { return cell(v); }",
+        "}  // namespace shim",
+        "namespace at {",
+        "inline at::Tensor add(const at::Tensor & self, const at::Tensor & other, const at::Scalar & alpha = 1) "
+        '{ static const ::shim::Op op{"aten::add", "Tensor"}; '
+        "const ShimCell c[] = {::shim::cell_Tensor(self), ::shim::cell_Tensor(other), ::shim::cell_Scalar(alpha)}; "
+        "return ::shim::call<at::Tensor>(op, c, 3); }",
+        "inline at::Tensor Tensor::add(const at::Tensor & other, const at::Scalar & alpha) const "
+        "{ return at::add(*this, other, alpha); }",
+        "}  // namespace at",
+    ]
 
 
 def test_the_header_is_precompiled_once(tmp_path):

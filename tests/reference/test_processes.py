@@ -151,3 +151,14 @@ def test_distributed_data_parallel_beside_pytorch(tmp_path):
         found.append(processes.together(2, "training", "train", tmp_path / name, options, **end))
     for (gap, alike), (their_gap, theirs) in zip(*found, strict=True):
         assert gap < 1e-5 and their_gap < 1e-5 and alike and theirs
+
+
+@pytest.mark.parametrize(("program", "number"), [("coalesced", 2), ("coalesced", 3), ("groups", 2), ("wrapped", 2)])
+def test_seldom_used_arguments_beside_gloo(program, number, tmp_path):
+    found = []
+    for name, end in ENDS.items():
+        (tmp_path / name).mkdir()
+        found.append(processes.together(number, "corner_programs", program, tmp_path / name, **end))
+    for ours, theirs in zip(*found, strict=True):
+        different = [(key, ours[key], theirs[key]) for key in ours if not same(ours[key], theirs[key], 1e-6)]
+        assert not different

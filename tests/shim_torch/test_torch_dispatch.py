@@ -127,6 +127,26 @@ def test_a_wrapper_has_gradients_though_it_has_no_memory():
         w.detach().tolist()
 
 
+def test_a_wrapper_with_gradients_sees_indexing_by_its_names():
+    seen = []
+
+    class Shown(Wrapper):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
+    x, rows = Shown(torch.randn(5, 3), requires_grad=True), torch.tensor([1, 1, 2])
+    x[rows].sum().backward()
+    x.index_put((rows,), torch.ones(3)).sum().backward()
+    y = x * 1
+    y[rows] = torch.ones(3)
+    assert x.grad.inner.tolist() == [[1, 1, 1], [2, 2, 2], [1, 1, 1], [1, 1, 1], [1, 1, 1]]
+    assert [n for n in seen if "index" in n and "put" not in n] == ["aten.index.Tensor"]
+    assert not any("_index" in n for n in seen)
+    assert {"aten.index_put.default", "aten.index_put_.default"} <= set(seen)
+
+
 def test_writes_to_a_wrapper_reach_what_it_holds():
     w = Wrapper(torch.zeros(2))
     assert w.add_(1) is w and w.inner.tolist() == [1, 1] and w._version == 1

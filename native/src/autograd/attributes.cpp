@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/extent.h"
 #include "core/sparse.h"
 
 namespace shim {
@@ -109,6 +110,55 @@ Tensor reversed_view(const TensorImpl& t, const Tensor& view, bool replaying) {
   const bool same = std::ranges::equal(r->sizes(), sizes) && std::ranges::equal(r->strides(), strides) &&
                     r->storage_offset() == base.storage_offset();
   return same && r.get() != view.get() ? r : ops.as_strided(r, sizes, strides, base.storage_offset());
+}
+
+void set_memory(TensorImpl& t, const Ref<Storage>& storage, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  CHECK(Kind::Runtime, sizes.size() == strides.size(), "unequal size length (", sizes.size(), ") and stride length (",
+      strides.size(), ")");
+  const int64_t numel = product(sizes);
+  for (int64_t s : strides)
+    CHECK(Kind::Runtime, s >= 0 || numel == 0, "Storage size calculation overflowed with sizes=", bracketed(sizes),
+        " and strides=", bracketed(strides));
+  const size_t need = extent_bytes(sizes, strides, offset, t.itemsize());
+  const bool same =
+      offset == t.storage_offset() && std::ranges::equal(sizes, t.sizes()) && std::ranges::equal(strides, t.strides());
+  if (same)  // PyTorch grows the storage for another geometry only
+    check_within(*storage, sizes, strides, offset, t.itemsize());
+  if (need > storage->nbytes()) storage->resize(need);
+  // The tensor goes on counting its own writes: those of the new storage's other tensors are not its.
+  t.keep_version();
+  t.set_storage(storage);
+  t.set_geometry(sizes, strides, offset);
+  t.bump_version();
+  if (AutogradMeta* m = t.autograd()) m->accumulator = nullptr;  // gradients of what it was don't fit it any more
+}
+
+void resize_memory(TensorImpl& t, IntArrayRef sizes, std::optional<MemoryFormat> format) {
+  CHECK(Kind::Runtime, !t.requires_grad() || InferenceMode::enabled(), "cannot resize variables that require grad");
+  CHECK(Kind::Runtime, format != MemoryFormat::preserve, "Unsupported memory formatPreserve");
+  const bool same = std::ranges::equal(sizes, t.sizes());
+  if (same && !format) return;
+  for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n);
+  const Dims strides = format.value_or(MemoryFormat::contiguous) == MemoryFormat::contiguous
+                           ? contiguous_strides(sizes)
+                           : channels_last_strides(sizes);
+  const size_t need = extent_bytes(sizes, strides, t.storage_offset(), t.itemsize());
+  if (need > t.storage()->nbytes()) t.storage()->resize(need);
+  if (!same) t.bump_version();
+  t.set_geometry(sizes, strides, t.storage_offset());
+}
+
+void detach_(TensorImpl& t) {
+  AutogradMeta* m = t.autograd();
+  if (!m) return;
+  CHECK(Kind::Runtime, !m->base,
+      "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+      "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+      "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+      "torch/optim/optimizer.py as the solution.");
+  m->grad_fn.reset();
+  m->requires_grad = false;
+  m->tangent.reset();
 }
 
 }  // namespace shim

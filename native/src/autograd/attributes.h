@@ -8,9 +8,14 @@ inline bool can_have_grad(const TensorImpl& t) { return is_floating(t.dtype()) |
 // `refusal`: the error's text for a dtype that can have no gradient.
 void set_requires_grad(TensorImpl&, bool on, const char* refusal);
 bool is_leaf(TensorImpl&);
+void detach_(TensorImpl&);  // RuntimeError of a view
 void set_grad(TensorImpl&, const Tensor& grad);
 void set_data(TensorImpl&, const TensorImpl& from);
 void set_version(TensorImpl&, int64_t);
+// Tensor.set_: the storage grows where they reach beyond it; all that can be wrong is found before anything is changed.
+void set_memory(TensorImpl&, const Ref<Storage>&, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+// Tensor.resize_: without a format, strides stay as they are where the sizes do.
+void resize_memory(TensorImpl&, IntArrayRef sizes, std::optional<MemoryFormat>);
 // The base of `self`, seen from memory that a view like it lies in: as PyTorch's inverses that are views do, it takes the base's
 // sizes, strides and offset. A view of other bits (view(dtype)) has none, and a view that as_strided alone can make again has
 // one only while views are replayed. Null where self is no view.

@@ -4,6 +4,7 @@
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/pooling.h"
+#include "cpu/types.h"
 #include "cpu/window_settings.h"
 
 namespace shim {
@@ -87,7 +88,6 @@ void backward(ChannelLayout l, const T* g, const T* x, const T* w, const T* mean
   });
 }
 
-template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
 template <class T> T* data_or_null(const Tensor& t) { return t ? t->data_as<T>() : nullptr; }
 
 // One element a channel and sample: the other way round, each channel lies in one piece.

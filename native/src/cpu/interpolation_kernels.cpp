@@ -6,6 +6,7 @@
 #include "cpu/interpolation.h"
 #include "cpu/parallel.h"
 #include "cpu/resample.h"
+#include "cpu/window_settings.h"
 
 namespace shim {
 namespace {
@@ -39,12 +40,21 @@ bool grid_suits(const Tensor& x, const Tensor& grid) {
          x->numel() / (x->sizes()[0] * x->sizes()[1]) < INT32_MAX;
 }
 
+// Along a dim of images in channels last, in the order that their elements lie in: channels are then lines of each place.
+template <class F> Tensor along_lines(const Tensor& x, int64_t dim, F&& f) {
+  if (!lies_in_lines(*x)) return f(contiguous(x), int(dim));
+  const int place[] = {0, 3, 1, 2};
+  return permute(*f(permute(*x, Dims{0, 2, 3, 1}), place[dim]), Dims{0, 3, 1, 2});
+}
+
 }  // namespace
 
 Outcome<Tensor> resample_dim(const Tensor& x, int64_t dim, const Tensor& indices, const Tensor& weights) {
   if (!interpolates(x)) return kNotInterpolated;
   if (!taps_suit(x, dim, indices, weights)) return kNoTaps;
-  return unlocked(x->numel(), [&] { return weighted(contiguous(x), int(dim), indices, weights); });
+  return unlocked(x->numel(), [&] {
+    return along_lines(x, dim, [&](const Tensor& lines, int d) { return weighted(lines, d, indices, weights); });
+  });
 }
 
 Outcome<Tensor> resample_dim_backward(
@@ -52,7 +62,9 @@ Outcome<Tensor> resample_dim_backward(
   if (!interpolates(g)) return kNotInterpolated;
   if (!taps_suit(g, dim, indices, weights) || g->sizes()[size_t(dim)] != indices->sizes()[0] || size < 1)
     return kNoTaps;
-  return unlocked(g->numel(), [&] { return spread(contiguous(g), int(dim), size, indices, weights); });
+  return unlocked(g->numel(), [&] {
+    return along_lines(g, dim, [&](const Tensor& lines, int d) { return spread(lines, d, size, indices, weights); });
+  });
 }
 
 Outcome<Tensor> sample_grid(

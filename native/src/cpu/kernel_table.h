@@ -49,6 +49,9 @@ struct PointwiseOp {
   // Whether a number (or a tensor of no dims) in the place of an operand stays in the compute dtype. Else it is rounded to the promoted
   // dtype first: PyTorch has kernels for numbers of fewer operators on a CPU than on CUDA.
   bool keeps_number(size_t operand, Device) const;
+  // Whether the elements of such a tensor in that place are first rounded to the promoted dtype: on a CPU a 16-bit result is of
+  // rounded operands.
+  bool rounds(size_t operand, Device, DType of, bool no_dims, DType promoted) const;
 };
 
 // Operators by name. The tables of loops are constants, which are data and no code: hundreds of assignments took a second to compile.

@@ -7,6 +7,7 @@
 
 #include "cpu/parallel.h"
 #include "cpu/types.h"
+#include "cpu/window_settings.h"
 
 namespace shim {
 namespace {
@@ -49,6 +50,7 @@ Run longest_run(const std::vector<int64_t>& indices) {
 }
 
 template <class T> void copy_row(const T* from, T* to, const std::vector<int64_t>& indices, Run run) {
+  if (indices.empty()) return void(std::memcpy(to, from, size_t(run.last) * sizeof(T)));  // a whole row
   for (int64_t i = 0; i < run.first; ++i) to[i] = from[indices[size_t(i)]];
   std::memcpy(to + run.first, from + indices[size_t(run.first)], size_t(run.last - run.first) * sizeof(T));
   for (int64_t i = run.last; i < int64_t(indices.size()); ++i) to[i] = from[indices[size_t(i)]];
@@ -58,7 +60,7 @@ template <class T>
 void copy_rows(
     const T* from, T* to, IntArrayRef sizes, IntArrayRef shape, const std::vector<std::vector<int64_t>>& indices) {
   const size_t last = sizes.size() - 1;
-  const Run run = longest_run(indices[last]);
+  const Run run = indices[last].empty() ? Run{0, sizes[last]} : longest_run(indices[last]);
   const int64_t rows = product_of(shape, 0, last), width = shape[last];
   parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(width, 1)), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
@@ -73,6 +75,10 @@ void copy_rows(
   });
 }
 
+MemoryFormat format_of(const TensorImpl& t) {
+  return t.is_contiguous() ? MemoryFormat::contiguous : MemoryFormat::channels_last;
+}
+
 constexpr NotMine kUnsuited{"places that do not suit the input"};
 
 Outcome<Tensor> padded_with(const Tensor& self, IntArrayRef pad, Scalar value) {
@@ -81,7 +87,7 @@ Outcome<Tensor> padded_with(const Tensor& self, IntArrayRef pad, Scalar value) {
   if (pad.size() % 2 || pad.size() / 2 > n) return kUnsuited;
   for (size_t i = 0; i < pad.size() / 2; ++i)
     if ((shape[n - 1 - i] = checked_sum({shape[n - 1 - i], pad[2 * i], pad[2 * i + 1]})) < 0) return kUnsuited;
-  const Tensor out = empty(shape, self->dtype(), Device{});
+  const Tensor out = empty(shape, self->dtype(), Device{}, false, format_of(*self));
   fill_(out, value);
   Tensor from = self, to = out;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
@@ -105,22 +111,28 @@ Outcome<Tensor> continued(const Tensor& self, IntArrayRef pad, Padding mode) {
     if (!reaches(shape[d], pad[2 * i], pad[2 * i + 1], mode)) return kUnsuited;
     shape[d] = checked_sum({shape[d], pad[2 * i], pad[2 * i + 1]});
   }
-  const Tensor out =
-      empty(shape, self->dtype(), Device{});  // first: too large a result fails before its places are listed
+  const MemoryFormat format = format_of(*self);
+  // First: too large a result fails before its places are listed.
+  const Tensor out = empty(shape, self->dtype(), Device{}, false, format);
   for (size_t i = 0; i < many; ++i)
     indices[n - 1 - i] = source_indices(self->sizes()[n - 1 - i], pad[2 * i], pad[2 * i + 1], mode);
+  Dims sizes(self->sizes().begin(), self->sizes().end());
+  if (format == MemoryFormat::channels_last)  // rows of channels, which stay what they are
+    for (size_t d = 1; d + 1 < n; ++d)
+      std::swap(sizes[d], sizes[d + 1]), std::swap(shape[d], shape[d + 1]), std::swap(indices[d], indices[d + 1]);
   return or_not_mine(
       of_size<Tensor>(self->itemsize(),
           [&]<class T>(T) {
-            copy_rows(static_cast<const T*>(self->data()), static_cast<T*>(out->data()), self->sizes(), shape, indices);
+            copy_rows(static_cast<const T*>(self->data()), static_cast<T*>(out->data()), sizes, shape, indices);
             return out;
           }),
       "elements of 16 bytes");
 }
 
 // Another order of dims than theirs is the bodies' work to keep.
-constexpr NotMine kNotInOrder{"tensors that are not contiguous, or have conjugate or negative bits"};
-bool in_order(const TensorImpl& t) { return t.is_contiguous() && !t.has_math_bits(); }
+constexpr NotMine kNotInOrder{
+    "tensors that are neither contiguous nor in channels last, or have conjugate or negative bits"};
+bool in_order(const TensorImpl& t) { return (t.is_contiguous() || lies_in_lines(t)) && !t.has_math_bits(); }
 
 }  // namespace
 
@@ -133,7 +145,7 @@ Outcome<Tensor> pad_with(const Tensor& self, IntArrayRef places, Scalar value) {
 }
 
 Outcome<Tensor> pad_from_itself(const Tensor& self, IntArrayRef places, Padding mode) {
-  if (!in_order(*self)) return kNotInOrder;
+  if (!in_order(*self) || (mode == Padding::circular && !self->is_contiguous())) return kNotInOrder;
   if (self->dtype() == DType::b8) return NotMine{"bool tensors"};
   return unlocked(self->numel(), [&] { return continued(self, places, mode); });
 }

@@ -27,6 +27,11 @@ bool PointwiseOp::keeps_number(size_t operand, Device where) const {
   return rule == Rule::to_float || op == "add" || op == "sub" || op == "mul";
 }
 
+bool PointwiseOp::rounds(size_t operand, Device where, DType of, bool no_dims, DType promoted) const {
+  if (!where.is_cpu() || rule == Rule::logical || compute_dtype(promoted) == promoted) return false;
+  return of != promoted && itemsize(of) > 1 && !(no_dims && keeps_number(operand, where));
+}
+
 namespace {
 
 struct Dtypes {
@@ -86,14 +91,13 @@ void run_flat_with(BlockKernel kernel, const TensorImpl& out, const TensorImpl& 
   });
 }
 
-// One more operand, computed with in `in`. On a CPU 16-bit results are of operands that were rounded to the result's dtype.
+// One more operand, computed with in `in`.
 void put(Args& args, const PointwiseOp& op, size_t place, const TensorOrScalar& from, const Tensor& out, DType common,
     DType in) {
-  const bool keeps = op.keeps_number(place, out->device());
-  if (!from.tensor) return args.number(keeps ? from.number : rounded(from.number, common), in);
+  const Device where = out->device();
+  if (!from.tensor) return args.number(op.keeps_number(place, where) ? from.number : rounded(from.number, common), in);
   const TensorImpl& t = *from.tensor;
-  const bool narrow = out->device().is_cpu() && compute_dtype(common) != common && op.rule != Rule::logical;
-  if (!narrow || t.dtype() == common || t.itemsize() == 1 || (keeps && t.dim() == 0)) return args.tensor(t, out, in);
+  if (!op.rounds(place, where, t.dtype(), t.dim() == 0, common)) return args.tensor(t, out, in);
   args.copies[args.count] = to_dtype(Tensor(const_cast<TensorImpl*>(&t)), common);
   args.operands[args.count] = Operand::of(*args.copies[args.count]);
   ++args.count;

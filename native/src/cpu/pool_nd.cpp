@@ -4,17 +4,12 @@
 
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
+#include "cpu/pool_spans.h"
 #include "cpu/pooling.h"
 #include "cpu/reduce.h"
 #include "cpu/window_settings.h"
 
 namespace shim {
-
-// For each dim, where every window lies in the input, and how many places a mean is of.
-struct BoxSpan {
-  int64_t first, last, counted;
-};
-using Spans = std::vector<BoxSpan>;
 
 namespace {
 
@@ -31,8 +26,6 @@ void each_box(const Tensor& x, const Spans (&spans)[3], F&& f) {  // f(plane, fi
     }
   });
 }
-
-template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
 
 Dims result_sizes(const Tensor& x, const Spans (&spans)[3]) {
   return {x->sizes()[0], int64_t(spans[0].size()), int64_t(spans[1].size()), int64_t(spans[2].size())};
@@ -103,10 +96,7 @@ bool adaptive_spans(const Tensor& x, int n, IntArrayRef parts, Spans (&spans)[3]
     }
     const int64_t size = x->sizes()[size_t(d + 1)], many = parts[size_t(d - 3 + n)];
     if (many < 1 || many > (int64_t(1) << 24)) return false;
-    for (int64_t i = 0; i < many; ++i) {
-      const int64_t first = i * size / many, last = ((i + 1) * size + many - 1) / many;
-      spans[d].push_back({first, last, last - first});
-    }
+    spans[d] = spans_of_parts(size, many);
   }
   return true;
 }
@@ -137,14 +127,21 @@ bool window_spans(const Tensor& x, const VolumeWindows& w, bool ceil_mode, bool 
     int64_t many = (ceil_mode ? (room + w.stride[d] - 1) / w.stride[d] : room / w.stride[d]) + 1;
     if (ceil_mode && (many - 1) * w.stride[d] >= size + w.padding[d]) --many;
     if (many < 1) return false;
-    for (int64_t i = 0; i < many; ++i) {
-      const int64_t start = i * w.stride[d] - w.padding[d], end = std::min(start + reach, size + w.padding[d]);
-      // The first place inside that the window's steps reach.
-      const int64_t skipped = start < 0 ? (-start + w.dilation[d] - 1) / w.dilation[d] : 0,
-                    first = start + skipped * w.dilation[d];
-      const int64_t last = std::min(end, size);
-      spans[d].push_back({first, last, include_pad ? end - start : last - first});
-    }
+    spans[d] = spans_of_windows(size, many, w.kernel[d], w.stride[d], w.padding[d], w.dilation[d], include_pad);
+  }
+  return true;
+}
+
+}  // namespace
+
+namespace {
+
+// The spans of a pool of images in channels last, where it is one.
+template <int n> bool spans_of_lines(const Tensor& x, IntArrayRef parts, Spans (&spans)[2]) {
+  if (n != 2 || !wide_float(x) || !lies_in_lines(*x) || parts.size() != 2) return false;
+  for (size_t d = 0; d < 2; ++d) {
+    if (parts[d] < 1 || parts[d] > (int64_t(1) << 24)) return false;
+    spans[d] = spans_of_parts(x->sizes()[2 + d], parts[d]);
   }
   return true;
 }
@@ -153,6 +150,10 @@ bool window_spans(const Tensor& x, const VolumeWindows& w, bool ceil_mode, bool 
 
 template <int n> Outcome<ValuesAndIndices> adaptive_max_pool(const Tensor& x, IntArrayRef output_size) {
   if (!(n == 2 ? floats_of_planes(x) : floats_in_order(x)) || !x->numel()) return kChannelsLastOrNoFloats;
+  if (Spans over[2]; spans_of_lines<n>(x, output_size, over)) {
+    Tensor places, best = unlocked(x->numel(), [&] { return max_of_lines(x, over[0], over[1], {1, 1}, &places); });
+    return ValuesAndIndices{std::move(best), std::move(places)};
+  }
   const Tensor volumes = as_volumes(x, n);
   Spans spans[3];
   if (!volumes || !adaptive_spans(volumes, n, output_size, spans)) return kUnsuitedWindows;
@@ -166,6 +167,8 @@ template Outcome<ValuesAndIndices> adaptive_max_pool<3>(const Tensor&, IntArrayR
 
 template <int n> Outcome<Tensor> adaptive_avg_pool(const Tensor& x, IntArrayRef output_size) {
   if (!(n == 2 ? floats_of_planes(x) : floats_in_order(x)) || !x->numel()) return kChannelsLastOrNoFloats;
+  if (Spans over[2]; spans_of_lines<n>(x, output_size, over))
+    return unlocked(x->numel(), [&] { return mean_of_lines(x, over[0], over[1], 0); });
   const Tensor volumes = as_volumes(x, n);
   Spans spans[3];
   if (!volumes || !adaptive_spans(volumes, n, output_size, spans)) return kUnsuitedWindows;

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "core/interpreter_lock.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
+#include "cpu/pool_spans.h"
 #include "cpu/window_settings.h"
 
 namespace shim {
 namespace {
-
-// Indices while a row's maxima are looked for: as wide as the numbers, so that vectors of both have as many elements.
-template <class T> using PlaceIn = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 
 // best[c] = the greater of it and x[c * step], a NaN being greater than all; at[c], negative where nothing was seen, says where it is.
 template <class T, int fixed_step>
@@ -75,8 +72,6 @@ void each_window(const Window& w, int64_t height, int64_t width, int64_t rows, i
   }
 }
 
-template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
-
 Tensor max_planes(const Tensor& x, const Window& w, int64_t height, int64_t width, Tensor* indices) {
   const int64_t planes = x->sizes()[0], h = x->sizes()[1], v = x->sizes()[2];
   Tensor out = empty(Dims{planes, height, width}, x->dtype(), Device{});
@@ -129,10 +124,22 @@ Tensor mean_planes_backward(
   return out;
 }
 
+// Images in channels last, of the compute dtype; null where they lie otherwise.
+Tensor in_lines(const Tensor& x) {
+  if (!lies_in_lines(*x)) return {};
+  Tensor images = of_dtype(x, compute_dtype(x->dtype()));
+  return lies_in_lines(*images) ? images : Tensor{};
+}
+// Where windows lie along a dim, `many` of them over `size` places.
+Spans spans_along(int d, const Window& w, int64_t size, int64_t many, bool include_pad) {
+  return spans_of_windows(size, many, w.kernel[d], w.stride[d], w.padding[d], w.dilation[d], include_pad);
+}
+
 // A pool's windows over the last n dims, and what they are of.
 struct PoolOfPlanes {
   Window window;
-  Tensor planes;  // of the compute dtype
+  Tensor planes;  // of the compute dtype; images in channels last stay what they are
+  bool lines = false;
   int64_t sizes[2];
   Dims shape;  // of the result
 };
@@ -160,6 +167,10 @@ bool pool_of(const Tensor& x, int n, IntArrayRef kernel, IntArrayRef stride, Int
     if (p->sizes[i] < 1) return false;
     if (i == 1 || n == 2) p->shape[p->shape.size() - 2 + size_t(i)] = p->sizes[i];
   }
+  if (Tensor images = n == 2 ? in_lines(x) : Tensor{}) {
+    p->lines = true, p->planes = std::move(images);
+    return true;
+  }
   const int64_t width = x->sizes().back(), height = n == 1 ? 1 : x->sizes()[size_t(x->dim() - 2)];
   p->planes = view(*contiguous_of(x, compute_dtype(x->dtype())), Dims{x->numel() / (width * height), height, width});
   return true;
@@ -174,6 +185,12 @@ Outcome<ValuesAndIndices> max_pool_with_indices(const Tensor& x, IntArrayRef ker
   if (!floats_of_planes(x)) return kChannelsLastOrNoFloats;
   if (!pool_of(x, n, kernel, stride, padding, dilation, ceil_mode, &p)) return kUnsuitedWindows;
   const Unlocked others_run;
+  if (p.lines) {
+    const Spans rows = spans_along(0, p.window, x->sizes()[2], p.sizes[0], false),
+                cols = spans_along(1, p.window, x->sizes()[3], p.sizes[1], false);
+    Tensor places, best = max_of_lines(p.planes, rows, cols, p.window.dilation, &places);
+    return ValuesAndIndices{of_dtype(best, x->dtype()), std::move(places)};
+  }
   Tensor indices, out = max_planes(p.planes, p.window, p.sizes[0], p.sizes[1], &indices);
   return ValuesAndIndices{
       in_format_of(x, of_dtype(view(*out, p.shape), x->dtype())), in_format_of(x, view(*indices, p.shape))};
@@ -190,6 +207,11 @@ Outcome<Tensor> mean_pool(const Tensor& x, IntArrayRef kernel, IntArrayRef strid
   PoolOfPlanes p;
   if (!floats_of_planes(x)) return kChannelsLastOrNoFloats;
   if (!pool_of(x, n, kernel, stride, padding, dilation, ceil_mode, &p)) return kUnsuitedWindows;
+  if (p.lines) {
+    const Spans rows = spans_along(0, p.window, x->sizes()[2], p.sizes[0], include_pad),
+                cols = spans_along(1, p.window, x->sizes()[3], p.sizes[1], include_pad);
+    return of_dtype(mean_of_lines(p.planes, rows, cols, divisor), x->dtype());
+  }
   const Tensor out = mean_planes(p.planes, p.window, p.sizes[0], p.sizes[1], include_pad, divisor);
   return in_format_of(x, of_dtype(view(*out, p.shape), x->dtype()));
 }
@@ -206,6 +228,11 @@ Outcome<Tensor> mean_pool_backward(const Tensor& g, IntArrayRef size, IntArrayRe
     return kUnsuitedWindows;
   Dims shape(g->sizes().begin(), g->sizes().end());
   const int64_t h = shape[shape.size() - 2], v = shape.back();
+  if (const Tensor images = in_lines(g)) {
+    w.dilation[0] = w.dilation[1] = 1;
+    const Spans rows = spans_along(0, w, sizes[0], h, include_pad), cols = spans_along(1, w, sizes[1], v, include_pad);
+    return of_dtype(mean_of_lines_backward(images, rows, cols, divisor, sizes[0], sizes[1]), g->dtype());
+  }
   shape[shape.size() - 2] = sizes[0], shape.back() = sizes[1];
   const Tensor planes = view(*contiguous_of(g, compute_dtype(g->dtype())), Dims{g->numel() / (h * v), h, v});
   const Tensor out = mean_planes_backward(planes, w, sizes[0], sizes[1], include_pad, divisor);

@@ -5,6 +5,7 @@
 
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
+#include "cpu/types.h"
 #include "cpu/vector_math.h"
 #include "ops/linear.h"
 
@@ -51,8 +52,6 @@ template <class F> void each_row(const Tensor& c, F&& f) {
     for (int64_t r = begin; r < end; ++r) f(r, n);
   });
 }
-template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
-
 constexpr NotMine kUnserved{"dtypes other than float32 and float64, or no dims"},
     kUnsuited{"gates, cells and weights that do not suit each other"}, kNoProduct{"no matrix product"};
 

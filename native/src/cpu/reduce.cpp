@@ -66,18 +66,22 @@ void passing_columns(
   loops.strip(halves, to, 2, kStrip, width);
 }
 
-void reduce_columns(const Loops& loops, const char* x, Source from, char* to, int64_t rows, int64_t cols) {
-  const int64_t strips = (cols + kStrip - 1) / kStrip;
-  parallel_for(
-      strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(rows * kStrip, 1)), [&](int64_t begin, int64_t end) {
-        for (int64_t at = begin * kStrip; at < std::min(end * kStrip, cols); at += kStrip) {
-          const int64_t width = std::min(kStrip, cols - at);
-          if (from.load)
-            passing_columns(loops, x + at * from.size, from, to + at * loops.size, rows, cols, width);
-          else
-            columns(loops, x + at * loops.size, to + at * loops.size, rows, cols, width);
-        }
-      });
+// `batches` times rows of columns, one after the other.
+void reduce_columns(
+    const Loops& loops, const char* x, Source from, char* to, int64_t batches, int64_t rows, int64_t cols) {
+  const int64_t strips = (cols + kStrip - 1) / kStrip, size = from.load ? from.size : loops.size;
+  const int64_t work = std::max<int64_t>(rows * std::min(cols, kStrip), 1);
+  parallel_for(batches * strips, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t batch = i / strips, at = i % strips * kStrip, width = std::min(kStrip, cols - at);
+      const char* in = x + (batch * rows * cols + at) * size;
+      char* out = to + (batch * cols + at) * loops.size;
+      if (from.load)
+        passing_columns(loops, in, from, out, rows, cols, width);
+      else
+        columns(loops, in, out, rows, cols, width);
+    }
+  });
 }
 
 template <class Op> Loops float_loops(DType t) {
@@ -261,9 +265,11 @@ Outcome<Tensor> reduced_over(Reduction op, const Tensor& self, IntArrayRef dims,
   for (int d = 0; d < n; ++d)
     if (reduced[d]) order.push_back(d);
   Tensor out = empty(shape, compute, Device{});
-  // Reduced dimensions in front of the kept ones, in memory order: columns. Otherwise rows, copied together if need be.
+  // Reduced dims in one block, kept ones behind it: columns, as many times as the dims before the block say. Otherwise rows, copied
+  // together if need be.
   bool columns = self->is_contiguous() && leading > 0 && int(leading) < n && !reduced[n - 1] && rows > 1;
-  for (int d = 1; columns && d < n; ++d) columns = !(reduced[d] && !reduced[d - 1]);
+  const int block = int(std::find(reduced, reduced + n, true) - reduced);
+  for (int d = block + 1; columns && d < n; ++d) columns = !(reduced[d] && !reduced[d - 1]);
   if (columns && op == Reduction::nansum)
     return reduced_over(Reduction::sum, without_nans(self, compute), dims, keepdim, result);
   if (op == Reduction::all && cols == 0)
@@ -275,7 +281,9 @@ Outcome<Tensor> reduced_over(Reduction op, const Tensor& self, IntArrayRef dims,
     const Source from = passing ? Source{converter(in, compute), int64_t(itemsize(in)), in} : Source{};
     auto* x = static_cast<const char*>(seen->data());
     auto* to = static_cast<char*>(out->data());
-    columns ? reduce_columns(loops, x, from, to, cols, rows) : reduce_rows(loops, x, from, to, rows, cols);
+    const int64_t batches = columns ? product_of(self->sizes(), 0, size_t(block)) : 1;
+    columns ? reduce_columns(loops, x, from, to, batches, cols, rows / batches)
+            : reduce_rows(loops, x, from, to, rows, cols);
   }
   if (op == Reduction::mean) divide(out, cols, compute);
   return result == compute ? out : to_dtype(out, result);

@@ -10,6 +10,7 @@
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/types.h"
+#include "cpu/window_settings.h"
 
 namespace shim {
 namespace {
@@ -161,33 +162,68 @@ void linear_plane(
   }
 }
 
+// Images as planes of elements, or in channels last: one plane each, of lines of channels.
+struct Pictures {
+  int64_t planes, height, width, line;
+  MemoryFormat format;
+  explicit Pictures(const Tensor& x) : planes(x->sizes()[0]), height(x->sizes()[2]), width(x->sizes()[3]) {
+    const bool lines = !x->is_contiguous();
+    line = lines ? x->sizes()[1] : 1, planes *= lines ? 1 : x->sizes()[1];
+    format = lines ? MemoryFormat::channels_last : MemoryFormat::contiguous;
+  }
+};
+
+Tensor at_size(const Tensor& x, int64_t height, int64_t width, MemoryFormat format) {
+  return empty(Dims{x->sizes()[0], x->sizes()[1], height, width}, x->dtype(), Device{}, false, format);
+}
+
 Tensor nearest_of(const Tensor& self, int64_t height, int64_t width, Scales scales) {
-  const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
-  Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(),
-      Device{});  // first: fails where it is too large
-  const auto rows = nearest_indices(h, height, scales.height), cols = nearest_indices(w, width, scales.width);
+  const Pictures of(self);
+  Tensor out = at_size(self, height, width, of.format);  // first: fails where it is too large
+  const auto rows = nearest_indices(of.height, height, scales.height),
+             cols = nearest_indices(of.width, width, scales.width);
   return of_size<Tensor>(self->itemsize(), [&]<class T>(T) {
     T* const to = static_cast<T*>(out->data());
     const T* const from = static_cast<const T*>(self->data());
-    parallel_each(planes, height * width, [&, to, from, height, width, h, w](int64_t p) {
+    parallel_each(of.planes, height * width * of.line, [&, to, from, height, width](int64_t p) {
       for (int64_t y = 0; y < height; ++y) {
-        const T* const row = from + (p * h + rows[y]) * w;
-        T* const line = to + (p * height + y) * width;
-        for (int64_t x = 0; x < width; ++x) line[x] = row[cols[x]];
+        const T* const row = from + (p * of.height + rows[size_t(y)]) * of.width * of.line;
+        T* const line = to + (p * height + y) * width * of.line;
+        if (of.line == 1)
+          for (int64_t x = 0; x < width; ++x) line[x] = row[cols[size_t(x)]];
+        else
+          for (int64_t x = 0; x < width; ++x)
+            std::memcpy(line + x * of.line, row + cols[size_t(x)] * of.line, size_t(of.line) * sizeof(T));
       }
     });
     return out;
   });
 }
 
+template <class T>
+SHIM_MATH_CLONES void linear_line(const T* a, const T* b, const T* c, const T* d, T v, T w, T* y, int64_t n) {
+  const T u = T(1) - v, z = T(1) - w;
+  for (int64_t i = 0; i < n; ++i) y[i] = (a[i] * u + c[i] * v) * z + (b[i] * u + d[i] * v) * w;
+}
+
 Tensor linear_of(const Tensor& self, int64_t height, int64_t width, bool align_corners, Scales scales) {
-  const int64_t planes = self->sizes()[0] * self->sizes()[1], h = self->sizes()[2], w = self->sizes()[3];
-  Tensor out = empty(Dims{self->sizes()[0], self->sizes()[1], height, width}, self->dtype(), Device{});
+  const Pictures of(self);
+  Tensor out = at_size(self, height, width, of.format);
   auto run = [&]<class T>(T) {
-    const auto rows = linear_weights<T>(h, height, scales.height, align_corners),
-               cols = linear_weights<T>(w, width, scales.width, align_corners);
-    parallel_each(planes, 4 * height * width, [&](int64_t p) {
-      linear_plane(self->data_as<T>() + p * h * w, out->data_as<T>() + p * height * width, w, rows, cols);
+    const auto rows = linear_weights<T>(of.height, height, scales.height, align_corners),
+               cols = linear_weights<T>(of.width, width, scales.width, align_corners);
+    parallel_each(of.planes, 4 * height * width * of.line, [&](int64_t p) {
+      const T* x = self->data_as<T>() + p * of.height * of.width * of.line;
+      T* y = out->data_as<T>() + p * height * width * of.line;
+      if (of.line == 1) return linear_plane(x, y, of.width, rows, cols);
+      for (const Between<T>& r : rows) {
+        const T *a = x + r.first * of.width * of.line, *b = x + r.second * of.width * of.line;
+        for (const Between<T>& c : cols) {
+          const int64_t left = c.first * of.line, right = c.second * of.line;
+          linear_line(a + left, a + right, b + left, b + right, r.weight, c.weight, y, of.line);
+          y += of.line;
+        }
+      }
     });
     return out;
   };
@@ -203,8 +239,8 @@ bool scale_of(const std::optional<double>& times, double* scale) {
 
 // f(height, width, scales) of images that there is a kernel for, at the size that is asked for.
 template <class F> Outcome<Tensor> resized(const Tensor& x, const Resize& to, F&& f) {
-  if (x->dim() != 4 || !x->numel() || !x->is_contiguous() || !is_plain(x))
-    return NotMine{"images that are not contiguous, or empty, or without values of their own"};
+  if (x->dim() != 4 || !x->numel() || !is_plain(x) || !(x->is_contiguous() || lies_in_lines(*x)))
+    return NotMine{"images that are neither contiguous nor in channels last, or empty, or without values of their own"};
   if (is_complex(x->dtype()) || (is_integral(x->dtype(), true) && x->dtype() != DType::u8))
     return NotMine{"dtypes that PyTorch has no kernel for"};
   Scales scales;

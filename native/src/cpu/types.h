@@ -64,4 +64,7 @@ template <class R, class F> R of_size(size_t bytes, F&& run) {
   }
 }
 
+// f of an element of what is computed in: double for float64, else float.
+template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
+
 }  // namespace shim

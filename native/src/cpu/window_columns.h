@@ -5,6 +5,7 @@
 #include "cpu/convolution.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
+#include "cpu/types.h"
 
 namespace shim {
 
@@ -90,7 +91,6 @@ template <class T> void from_columns(const T* columns, Image im, const Box& w, P
   }
 }
 
-template <class F> void by_dtype(DType t, F&& f) { t == DType::f64 ? f(double{}) : f(float{}); }
 template <class T> const T* data_or_null(const Tensor& t) { return t ? t->data_as<T>() : nullptr; }
 
 }  // namespace

@@ -18,6 +18,11 @@ inline bool floats_in_order(const Tensor& t) {
 }
 // Those, or images in channels last: kernels that take planes one after the other give their results in that order by `in_format_of`.
 inline bool floats_of_planes(const Tensor& t) { return floats_in_order(t) || (pooled_floats(t) && t->dim() == 4); }
+// (batch, channels, height, width) in channels last: each place is a line of channels. (What lies in both orders is contiguous.)
+inline bool lies_in_lines(const TensorImpl& t) {
+  return t.dim() == 4 && !t.is_contiguous() && suggest_memory_format(t) == MemoryFormat::channels_last &&
+         t.is_contiguous(MemoryFormat::channels_last);
+}
 inline Tensor in_format_of(const Tensor& x, const Tensor& result) {
   if (result->dim() != 4 || suggest_memory_format(*x) != MemoryFormat::channels_last) return result;
   return clone(result, MemoryFormat::channels_last);

@@ -155,7 +155,7 @@ void NcclWork::wait_on_host(Milliseconds at_most) {
     if (spins < 1000) continue;
     const auto now = Clock::now();
     if (now > until) {
-      fail(str("timed out after ", std::chrono::duration_cast<Milliseconds>(now - began).count(), " ms"));
+      fail(str("Timed out after ", std::chrono::duration_cast<Milliseconds>(now - began).count(), " ms"));
       group_->abort(error());
     }
     if (now - began > Milliseconds(2)) std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -17,16 +17,6 @@
 namespace shim::distributed {
 namespace {
 
-struct Client {
-  Socket socket;
-  std::string in, out;
-  bool greeted = false, over = false, left = false;
-  std::string world;  // of the rank whose life this connection tells
-  int rank = -1;
-  std::optional<Request> waiting;
-  Clock::time_point until;
-};
-
 int listen_at(int port) {
   const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, off = 0;
   if (fd >= 0) {
@@ -59,6 +49,16 @@ int listen_at(int port) {
 }  // namespace
 
 struct Server {
+  struct Client {
+    Socket socket;
+    std::string in, out;
+    bool greeted = false, over = false, left = false;
+    std::string world;  // of the rank whose life this connection tells
+    int rank = -1;
+    std::optional<Request> waiting;
+    Clock::time_point until;
+  };
+
   explicit Server(int fd) : listening(fd), wake(eventfd(0, EFD_CLOEXEC)), thread([this] { serve(); }) {}
   ~Server() {
     const uint64_t one = 1;

@@ -87,7 +87,7 @@ void Work::look_for_failure(Clock::time_point now, Clock::time_point until) {
     if (!reason.empty()) return fail(reason);
   }
   if (now < until) return;
-  fail(str("timed out after ", std::chrono::duration_cast<Milliseconds>(until - began_).count(), " ms"));
+  fail(str("Timed out after ", std::chrono::duration_cast<Milliseconds>(until - began_).count(), " ms"));
 }
 
 void Work::wait(Milliseconds at_most) {

@@ -41,11 +41,9 @@ Source Expression::operand(const program::Value& v, DType in, DType rounded) {
 }
 
 Source Expression::operand(const PointwiseOp& op, size_t place, const program::Value& v, DType in, DType common) {
-  const bool keeps = in == common || op.keeps_number(place, group.device);
   auto* r = std::get_if<TensorRef>(&v.is);
-  if (!r) return number(v, in, keeps ? DType::undefined : common);
-  const bool rounds = group.device.is_cpu() && in != common && op.rule != Rule::logical && r->dtype != common &&
-                      itemsize(r->dtype) > 1 && !(keeps && r->sizes.empty());
+  if (!r) return number(v, in, in == common || op.keeps_number(place, group.device) ? DType::undefined : common);
+  const bool rounds = op.rounds(place, group.device, r->dtype, r->sizes.empty(), common);
   return rounds ? convert(read(*r), in, common).source : as(read(*r), in);
 }
 

@@ -4,7 +4,8 @@
 
 namespace shim::program {
 
-std::vector<int64_t> steps_of(const TensorRef&, size_t dims);  // bytes along a group's dims, outermost first
+// Bytes along the group's dims, outermost first, of a tensor that may have fewer.
+std::vector<int64_t> steps_of(const TensorRef&, size_t dims);
 
 struct GroupNest {
   std::vector<int64_t> sizes;                       // innermost first; none: one element

@@ -16,7 +16,7 @@ struct Part {  // of a graph's memory, which lives as long as somebody has it
   Ref<CapturedGraph> graph;
   Ref<Storage> memory;
 };
-void let_go(void* part, void*) { delete static_cast<Part*>(part); }
+void drop_part(void* part, void*) { delete static_cast<Part*>(part); }
 
 }  // namespace
 
@@ -127,7 +127,7 @@ void Replay::replay(Storages storages) {
   graph_->launch();
   for (const auto& [slot, memory] : kept_) {
     auto* part = new Part{graph_, memory};
-    auto given = make<Storage>(memory->data(), memory->nbytes(), device_, let_go, part);
+    auto given = make<Storage>(memory->data(), memory->nbytes(), device_, drop_part, part);
     storages[size_t(slot)] = given;
     given_.push_back(std::move(given));
   }

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "cpu/parallel.h"
+#include "cpu/pointwise.h"
 #include "program/nest.h"
 #include "program/run_group.h"
 
@@ -214,12 +215,8 @@ void CpuGroup::run(const Group& g, Storages storages, std::span<const Scalar> pa
 }
 
 void number_bytes(const Number& number, std::span<const Scalar> parameters, char* bytes) {
-  Scalar v = number.parameter < 0 ? number.value : parameters[size_t(number.parameter)];
-  if (number.rounded != DType::undefined && v.type == Scalar::Float) {
-    store_number(bytes, number.rounded, v);
-    v.f = load_as_double(bytes, number.rounded);
-  }
-  store_number(bytes, number.in, v);
+  const Scalar v = number.parameter < 0 ? number.value : parameters[size_t(number.parameter)];
+  store_number(bytes, number.in, rounded(v, number.rounded));
 }
 
 }  // namespace shim::program

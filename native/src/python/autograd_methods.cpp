@@ -1,4 +1,5 @@
 // Methods of torch.Tensor about gradients: requires_grad_, detach, hooks.
+#include "autograd/attributes.h"
 #include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/autograd_python.h"
@@ -46,18 +47,7 @@ PyObject* detach_method(PyObject* self, PyObject*) {
 
 PyObject* detach_inplace(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
-    AutogradMeta* m = unwrap(self)->autograd();
-    if (m) {
-      CHECK(Kind::Runtime, !m->base,
-          "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-          "training, and "
-          "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-          "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-          "torch/optim/optimizer.py as the solution.");
-      m->grad_fn.reset();
-      m->requires_grad = false;
-      m->tangent.reset();
-    }
+    detach_(*unwrap(self));
     return returned(self);
   });
 }

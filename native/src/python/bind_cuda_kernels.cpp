@@ -54,12 +54,8 @@ Tensor draw_poisson(const Tensor& rates, uint64_t seed, uint64_t start) {  // nu
 }
 
 // (path of libnvrtc, family, [macro, ...], architecture) -> the compiler's log, "" when it compiled
-std::string compile_kernels(std::string_view path, std::string_view family, const Value& list, int architecture) {
-  std::vector<std::string> macros;
-  for (uint32_t i = 0; list.tag == Value::list && i < list.size; ++i) {
-    CHECK(Kind::Type, list.items[i].tag == Value::text, "cuda_compile_kernels: macros are strings");
-    macros.emplace_back(list.items[i].chars, list.items[i].size);
-  }
+std::string compile_kernels(
+    std::string_view path, std::string_view family, std::vector<std::string> macros, int architecture) {
   const std::string wrong = path.empty() ? "" : nvrtc::use_library(std::string(path));
   return wrong.empty() ? cuda::compile_family(std::string(family), std::move(macros), architecture) : wrong;
 }

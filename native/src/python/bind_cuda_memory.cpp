@@ -1,5 +1,6 @@
 // `shim_torch._impl.native._core.cuda_*` of device memory: figures, the cache of blocks, and the functions CuPy allocates with.
 #include "cuda/block_cache.h"
+#include "cuda/driver_objects.h"
 #include "python/cuda_function.h"
 
 namespace shim {
@@ -57,14 +58,6 @@ PyObject* snapshot(int device) {
         static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(s.stream)), "segment_type",
         s.large ? "large" : "small", "is_graph_pool", s.of_graphs ? Py_True : Py_False, "blocks", pieces_of(s));
   });
-}
-
-std::tuple<int64_t, int64_t> mem_info(int device) {
-  const Driver& d = require("torch.cuda.mem_get_info");
-  const OnDevice current{device};
-  size_t free_bytes = 0, total = 0;
-  check(d.mem_info(&free_bytes, &total), "cuMemGetInfo");
-  return {int64_t(free_bytes), int64_t(total)};
 }
 
 void empty_cache(int device) {

@@ -3,7 +3,7 @@
 
 #include "python/foreign.h"
 #include "python/builtin_types.h"
-#include "python/object.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -86,11 +86,8 @@ PyObject* device_reduce(PyObject* o, PyObject*) {
 
 // `with torch.device("meta"):`: the mode is in Python (shim_torch.utils._device).
 PyObject* call_mode(const char* what, PyObject* device) {
-  PyObject* module = PyImport_ImportModule("shim_torch.utils._device");
-  if (!module) return nullptr;
-  PyObject* result = PyObject_CallMethod(module, what, "O", device);
-  Py_DECREF(module);
-  return result;
+  const OwnedRef module{PyImport_ImportModule("shim_torch.utils._device")};
+  return module.o ? PyObject_CallMethod(module, what, "O", device) : nullptr;
 }
 PyObject* device_enter(PyObject* o, PyObject*) { return call_mode("enter", o); }
 PyObject* device_exit(PyObject* o, PyObject*) { return call_mode("leave", o); }

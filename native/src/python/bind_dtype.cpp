@@ -1,7 +1,7 @@
 // torch.dtype, layout and memory_format: small immutable types, singletons where PyTorch has singletons.
+#include "cuda/driver.h"
 #include "python/foreign.h"
 #include "python/builtin_types.h"
-#include "python/deferred.h"
 #include "python/object.h"
 
 namespace shim {
@@ -101,7 +101,7 @@ PyObject* set_default(PyObject*, PyObject* d) {
   if (!is_floating(dtype_in(d)))
     return PyErr_Format(PyExc_TypeError, "only floating-point types are supported as the default type");
   return guarded([&]() -> PyObject* {
-    run_what_is_deferred();  // its results have the dtypes that they were given out with
+    cuda::before_outside();  // its results have the dtypes that they were given out with
     set_default_dtype(dtype_in(d));
     Py_RETURN_NONE;
   });

@@ -4,8 +4,7 @@
 #include "core/sparse.h"
 #include "cuda/cublaslt.h"
 #include "cuda/driver.h"
-#include "cuda/kernel_files.h"
-#include "cuda/nvrtc.h"
+#include "cuda/kernel_tools.h"
 #include "gemm/plan.h"
 #include "ops/gemm_settings.h"
 #include "ops/linear.h"
@@ -92,17 +91,8 @@ std::tuple<std::string, int64_t, std::string> found_library() {  // (path, versi
   return {l.path, int64_t(l.version_number), l.why};
 }
 
-// (bytes of code, log)
 std::tuple<int64_t, std::string> compile_kernels(int type, int architecture, std::optional<std::string_view> path) {
-  if (path)
-    if (std::string wrong = nvrtc::use_library(std::string(*path)); !wrong.empty()) fail(Kind::Runtime, wrong);
-  int64_t bytes = 0;
-  for (const char* program : {"gemm_columns", "skinny"}) {
-    nvrtc::Compiled c = nvrtc::compile({program, {"TYPE=" + std::to_string(type)}}, architecture);
-    if (c.cubin.empty()) return {0, c.log};
-    bytes += int64_t(c.cubin.size());
-  }
-  return {bytes, ""};
+  return cuda::compile_products(type, architecture, path.value_or(""));
 }
 
 PyMethodDef gemm_functions[] = {

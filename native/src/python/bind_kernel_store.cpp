@@ -1,14 +1,11 @@
 // Our CUDA kernels as Python sees them: where the pack is, what was compiled, what could not be, and what writes packs.
 #include "cuda/kernel_ahead.h"
 #include "cuda/kernel_code.h"
-#include "cuda/kernel_store.h"
-#include "cuda/nvrtc.h"
+#include "cuda/kernel_tools.h"
 #include "python/module_function.h"
 
 namespace shim {
 namespace {
-
-using cuda::Specialisation;
 
 // shim_torch._impl.extensions.kernel_pack.places() -> (path of the pack, path of the table)
 cuda::KernelPlaces python_places() {
@@ -24,23 +21,11 @@ cuda::KernelPlaces python_places() {
   return places;
 }
 
-std::string first_lines(const std::string& log, int lines) {
-  size_t end = 0;
-  for (; lines && end != std::string::npos; --lines) end = log.find('\n', end ? end + 1 : 0);
-  return log.substr(0, end);
-}
-
 void warn_of(const cuda::FailedKernel& failed) {
   static bool given = false;
   GilAcquire gil;
   if (std::exchange(given, true)) return;
-  const std::string text =
-      "shim_torch: the CUDA kernel \"" + failed.what.text() + "\" cannot be had for sm_" +
-      std::to_string(failed.architecture) +
-      ", so slower ways are taken. torch_proxy_status()[\"failed_kernels\"] has the whole log, and "
-      "what else fails.\n" +
-      first_lines(failed.log, 6);
-  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), level_outside()) < 0) throw PythonError();
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, cuda::warning_of(failed).c_str(), level_outside()) < 0) throw PythonError();
 }
 
 PyObject* failed_kernels() {
@@ -57,22 +42,8 @@ std::map<std::string, int64_t> kernel_counts() {
 
 std::string kernel_sources() { return cuda::hexadecimal(cuda::sources_digest()); }
 
-std::tuple<std::string, std::map<int, int>> pack_state(std::string_view path) {
-  const cuda::KernelPack pack{std::string(path)};
-  std::map<int, int> numbers;
-  for (const auto& [architecture, number] : pack.architectures()) numbers[int(architecture)] = int(number);
-  return {pack.why(), numbers};
-}
-
-Specialisation specialisation(std::string_view line) {
-  Specialisation s = Specialisation::parse(std::string(line));
-  CHECK(Kind::Value, !s.program.empty(), "no specialisation of our kernels: ", std::string(line));
-  return s;
-}
-
 Bytes pack_code(std::string_view path, std::string_view line, int architecture) {
-  const cuda::KernelPack pack{std::string(path)};
-  return {std::string(pack.find(specialisation(line), architecture))};
+  return {cuda::pack_code(path, line, architecture)};
 }
 
 void pack_write(std::string_view path, PyObject* list) {
@@ -83,7 +54,7 @@ void pack_write(std::string_view path, PyObject* list) {
     Py_ssize_t size;
     int architecture;
     if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "siy#", &line, &architecture, &code, &size)) throw PythonError();
-    all.push_back({specialisation(line), architecture, std::string(code, size_t(size))});
+    all.push_back({cuda::specialisation_of(line), architecture, std::string(code, size_t(size))});
   }
   const std::string wrong = cuda::write_pack(std::string(path), all);
   CHECK(Kind::Runtime, wrong.empty(), wrong);
@@ -91,26 +62,8 @@ void pack_write(std::string_view path, PyObject* list) {
 
 std::tuple<Bytes, std::string> kernel_compile(
     std::string_view line, int architecture, std::optional<std::string_view> path) {
-  const Specialisation s = specialisation(line);
-  if (path && !path->empty())
-    if (const std::string wrong = nvrtc::use_library(std::string(*path)); !wrong.empty()) fail(Kind::Runtime, wrong);
-  nvrtc::version();  // loads it, for which Python is asked
-  nvrtc::Compiled c;
-  {
-    GilRelease others_run;
-    c = nvrtc::compile(s, architecture, true);
-  }
-  return {Bytes{std::string(c.cubin.data(), c.cubin.size())}, c.log};
-}
-
-std::string kernel_key(std::string_view line, int architecture) {
-  return cuda::code_key(specialisation(line), architecture);
-}
-
-bool kernel_load(int device, std::string_view line, std::string_view entry) {
-  const Specialisation s = specialisation(line);
-  cuda::OnDevice current(device);
-  return cuda::loaded_kernel(device, s.program, s.macros, std::string(entry).c_str()) != nullptr;
+  cuda::CompiledCode c = cuda::compile_line(line, architecture, path.value_or(""));
+  return {Bytes{std::move(c.code)}, std::move(c.log)};
 }
 
 PyMethodDef kernel_store_functions[] = {
@@ -119,13 +72,15 @@ PyMethodDef kernel_store_functions[] = {
     function<&kernel_counts>("kernel_counts",
         "Where programs of CUDA kernels came from: the pack, the cache, the compiler, or the compiler ahead of need."),
     function<&kernel_sources>("kernel_sources", "The digest of the CUDA kernels' sources."),
-    function<&pack_state>("kernel_pack_state", "(what is wrong with a pack, its numbers of kernels by architecture)."),
+    function<&cuda::pack_state>(
+        "kernel_pack_state", "(what is wrong with a pack, its numbers of kernels by architecture)."),
     function<&pack_code>("kernel_pack_code", "The code of a pack for (path, specialisation, architecture)."),
     function<&pack_write>("kernel_pack_write", "Writes a pack of (path, [(specialisation, architecture, code)])."),
     function<&kernel_compile>(
         "kernel_compile", "(specialisation, architecture[, path of NVRTC]) -> (code, log). Needs no GPU."),
-    function<&kernel_key>("kernel_key", "What the cache's entry of (specialisation, architecture) is for."),
-    function<&kernel_load>(
+    function<&cuda::specialisation_key>(
+        "kernel_key", "What the cache's entry of (specialisation, architecture) is for."),
+    function<&cuda::load_kernel>(
         "kernel_load", "Loads (device, specialisation, entry) as a launch does; whether it is there."),
     {nullptr, nullptr, 0, nullptr}};
 

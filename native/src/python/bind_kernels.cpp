@@ -17,76 +17,6 @@
 namespace shim {
 namespace {
 
-// Through the operator, so that history is recorded: only for create_graph.
-Tensor call_method(const char* name, const Tensor& self, PyObject* argument) {
-  GilAcquire gil;
-  OwnedRef holder = owned(wrap(self));
-  OwnedRef result = owned(
-      argument ? PyObject_CallMethod(holder.o, name, "(N)", argument) : PyObject_CallMethod(holder.o, name, nullptr));
-  CHECK(Kind::Type, is_tensor(result.o), name, " gave no tensor");
-  return Tensor(unwrap(result.o));
-}
-
-// Without history a kernel does; what a Python class holds has no memory that a kernel could read.
-bool by_kernel(const Tensor& a) { return !GradMode::enabled() && !operators_are_traced && has_data(*a); }
-
-Tensor engine_add(const Tensor& a, const Tensor& b) {
-  if (by_kernel(a) && has_data(*b))
-    if (Tensor r = add(resolved(a), resolved(b), Scalar{Scalar::Int, 1})) return r;
-  return call_method("add", a, wrap(b));
-}
-
-void engine_add_in_place(const Tensor& a, const Tensor& b) {
-  if (by_kernel(a) && has_data(*b) && !a->has_math_bits() && add(a, resolved(b), Scalar{Scalar::Int, 1}, a))
-    return a->bump_version();
-  call_method("add_", a, wrap(b));
-}
-
-Tensor engine_sum_to(const Tensor& t, IntArrayRef sizes) {
-  if (by_kernel(t))
-    if (Tensor r = sum_to_size(resolved(t), sizes)) return r;
-  GilAcquire gil;
-  return call_method("sum_to_size", t, size_object(sizes));
-}
-
-Tensor engine_cast(const Tensor& t, DType dtype) {
-  if (by_kernel(t)) return to_dtype(t, dtype);
-  GilAcquire gil;
-  return call_method("to", t, dtype_object(dtype));
-}
-
-Tensor engine_clone(const Tensor& t) { return by_kernel(t) ? clone(t) : call_method("clone", t, nullptr); }
-
-Tensor engine_zeros(IntArrayRef sizes, DType dtype, Device device) {
-  Tensor t = empty(sizes, dtype, device);
-  fill_(t, Scalar{Scalar::Int, 0});
-  return t;
-}
-
-void engine_copy(const Tensor& self, const Tensor& src) {
-  if (!by_kernel(self) || !has_data(*src)) {
-    call_method("copy_", self, wrap(src));
-    return;
-  }
-  copy_(self, src);
-  self->bump_version();
-}
-
-void negate_in_place(const Tensor& t) {
-  GilAcquire gil;
-  NoGrad off;
-  Tensor uncounted = alias(*t);
-  uncounted->own_version() = std::make_shared<std::atomic<uint32_t>>(0);  // part of a write that is counted once
-  call_method("neg_", uncounted, nullptr);
-}
-
-void copy_with_cupy(const Tensor& self, const Tensor& src) {
-  GilAcquire gil;
-  OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.arrays.cupy_arrays"));
-  OwnedRef to = owned(wrap(self)), from = owned(wrap(src));
-  OwnedRef done = owned(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
-}
-
 DType result_type_of(Rest given) {
   Promotion p;
   Values values;
@@ -203,16 +133,6 @@ PyMethodDef kernels_functions[] = {
 }  // namespace
 
 int bind_kernels(PyObject* module) {
-  EngineOps& ops = engine_ops();
-  ops.add = engine_add;
-  ops.add_ = engine_add_in_place;
-  ops.sum_to = engine_sum_to;
-  ops.cast = engine_cast;
-  ops.clone = engine_clone;
-  ops.zeros = engine_zeros;
-  ops.copy_ = engine_copy;
-  copy_on_device = copy_with_cupy;
-  negate_with_operator = negate_in_place;
   register_kernels();
   return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
                  bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||

@@ -1,10 +1,9 @@
 // The callables of the operator table: torch.f, Tensor.f and torch.ops.ns.f.
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "python/dispatch.h"
-#include "python/owned_ref.h"
+#include "python/module_function.h"
 #include "python/operator_callable.h"
 #include "python/sparse_dispatch.h"
 
@@ -12,153 +11,107 @@ namespace shim {
 
 namespace {
 
-PyObject* py_define(PyObject*, PyObject* args) {
-  PyObject *record, *run = nullptr;
-  if (!PyArg_ParseTuple(args, "O|O", &record, &run)) return nullptr;
-  return guarded([&]() -> PyObject* { return define_record(record, run); });
+PyObject* define(PyObject* record, std::optional<PyObject*> run) {
+  return define_record(record, run.value_or(nullptr));
 }
 
-PyObject* py_replace_run(PyObject*, PyObject* args) {
-  PyObject *names, *old, *run;
-  if (!PyArg_ParseTuple(args, "O!OO", &PyList_Type, &names, &old, &run)) return nullptr;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
-    const char* name = PyUnicode_AsUTF8(PyList_GET_ITEM(names, i));
-    if (!name) return nullptr;
+void replace_run(std::vector<std::string> names, PyObject* old, PyObject* run) {
+  for (const std::string& name : names)
     for (Operator* op : overloads(name))
       if (python_of(*op).run == old)
         python_of(*op).run = Py_NewRef(run);  // `old` stays: a thread may be about to call it
-  }
-  Py_RETURN_NONE;
 }
 
-PyObject* py_derive(PyObject*, PyObject* args) {
-  const char *schema, *name, *overload;
-  if (!PyArg_ParseTuple(args, "sss", &schema, &name, &overload)) return nullptr;
-  return guarded([&]() -> PyObject* { return derive_operator(schema, name, overload); });
+PyObject* derive(std::string_view schema, std::string_view name, std::string_view overload) {
+  return derive_operator(std::string(schema), std::string(name), std::string(overload));
 }
 
-PyObject* py_function(PyObject*, PyObject* args) {
-  const char *qualified, *module = "torch";
-  if (!PyArg_ParseTuple(args, "s|s", &qualified, &module)) return nullptr;
-  return make_callable(OperatorFunctionType, qualified, Form::function, module);
+PyObject* make_function(std::string_view qualified, std::optional<std::string_view> module) {
+  return make_callable(
+      OperatorFunctionType, std::string(qualified), Form::function, std::string(module.value_or("torch")).c_str());
 }
-PyObject* py_method(PyObject*, PyObject* args) {
-  const char* qualified;
-  if (!PyArg_ParseTuple(args, "s", &qualified)) return nullptr;
-  return make_callable(OperatorMethodType, qualified, Form::method, nullptr);
+PyObject* make_method(std::string_view qualified) {
+  return make_callable(OperatorMethodType, std::string(qualified), Form::method, nullptr);
 }
 
-PyObject* py_symbol(PyObject*, PyObject* args) {  // ("__add__", "aten::add", reflected=False)
-  const char *symbol, *qualified;
-  int reflected = 0;
-  PyObject* seen = Py_None;
-  if (!PyArg_ParseTuple(args, "ss|pO", &symbol, &qualified, &reflected, &seen)) return nullptr;
-  PyObject* made = make_callable(OperatorMethodType, qualified, Form::method, nullptr);
+// ("__add__", "aten::add", reflected=False)
+PyObject* make_symbol(
+    std::string_view symbol, std::string_view qualified, std::optional<bool> reflected, std::optional<PyObject*> seen) {
+  PyObject* made = make_method(qualified);
   if (!made) return nullptr;
   auto* f = reinterpret_cast<Callable*>(made);
   f->vectorcall = call_symbol;
-  f->reflected = reflected;
-  f->reciprocal = std::strcmp(symbol, "__rtruediv__") == 0;
-  static const char* const functions[] = {"__rsub__", "__rtruediv__", "__pow__", "__ipow__", "__rpow__", "__floordiv__",
-      "__rfloordiv__", "__rmod__", "__rlshift__", "__rrshift__", "__rmatmul__"};
-  f->of_tensors = std::none_of(
-      std::begin(functions), std::end(functions), [&](const char* s) { return std::strcmp(s, symbol) == 0; });
-  const bool itself = PyUnicode_Check(seen);  // overrides see the symbol, by that name
-  f->public_form = itself            ? Py_NewRef(made)
-                   : seen != Py_None ? Py_NewRef(seen)
-                                     : make_callable(OperatorMethodType, qualified, Form::method, nullptr);
-  PyObject* name = itself ? Py_NewRef(seen) : PyUnicode_InternFromString(symbol);
+  f->reflected = reflected.value_or(false);
+  f->reciprocal = symbol == "__rtruediv__";
+  static constexpr std::string_view functions[] = {"__rsub__", "__rtruediv__", "__pow__", "__ipow__", "__rpow__",
+      "__floordiv__", "__rfloordiv__", "__rmod__", "__rlshift__", "__rrshift__", "__rmatmul__"};
+  f->of_tensors = std::ranges::find(functions, symbol) == std::end(functions);
+  const bool itself = seen && PyUnicode_Check(*seen);  // overrides see the symbol, by that name
+  f->public_form = itself ? Py_NewRef(made) : seen ? Py_NewRef(*seen) : make_method(qualified);
+  PyObject* name = itself ? Py_NewRef(*seen) : PyUnicode_InternFromString(std::string(symbol).c_str());
   Py_SETREF(f->qualname, PyUnicode_FromFormat("TensorBase.%U", name));
   Py_SETREF(f->name, name);
   return made;
 }
 
-PyObject* py_overloads(PyObject*, PyObject* args) {  // (qualified) -> [overload, ...]
-  const char* qualified;
-  if (!PyArg_ParseTuple(args, "s", &qualified)) return nullptr;
-  const std::vector<Operator*>& found = overloads(qualified);
-  if (found.empty() && define_waiting && std::strncmp(qualified, "aten::", 6) == 0) define_waiting();
-  PyObject* list = PyList_New(0);
-  for (Operator* op : found) {
-    PyObject* s = PyUnicode_FromString(op->schema.overload.c_str());
-    PyList_Append(list, s);
-    Py_DECREF(s);
-  }
-  return list;
+std::vector<std::string> overload_names(std::string_view qualified) {
+  const std::vector<Operator*>& found = overloads(std::string(qualified));
+  if (found.empty() && define_waiting && qualified.starts_with("aten::")) define_waiting();
+  std::vector<std::string> names;
+  for (Operator* op : found) names.push_back(op->schema.overload);
+  return names;
 }
-
-PyObject* strings(const std::vector<std::string>& names) {
-  PyObject* list = PyList_New(0);
-  for (auto& n : names) {
-    PyObject* s = PyUnicode_FromString(n.c_str());
-    PyList_Append(list, s);
-    Py_DECREF(s);
-  }
-  return list;
-}
-PyObject* py_names(PyObject*, PyObject* args) {  // (ns) -> operator names
-  const char* ns;
-  if (!PyArg_ParseTuple(args, "s", &ns)) return nullptr;
-  return strings(operator_names(ns));
-}
-PyObject* py_namespaces(PyObject*, PyObject*) { return strings(operator_namespaces()); }
 
 PyObject* waiting = nullptr;
 
 bool run_waiting() {
-  PyGILState_STATE state = PyGILState_Ensure();
+  const GilAcquire gil;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  PyObject* call = Py_NewRef(waiting);
-  PyObject* made = PyObject_CallNoArgs(call);
-  const bool defined = made == Py_True;
-  if (!made) PyErr_WriteUnraisable(call);
-  Py_XDECREF(made);
-  Py_DECREF(call);
+  const OwnedRef call{Py_NewRef(waiting)}, made{PyObject_CallNoArgs(call)};
+  if (!made.o) PyErr_WriteUnraisable(call);
   PyErr_Restore(type, value, trace);
-  PyGILState_Release(state);
-  return defined;
+  return made == Py_True;
 }
 
-PyObject* py_set_waiting(PyObject*, PyObject* define) {
-  PyObject* old = std::exchange(waiting, define == Py_None ? nullptr : Py_NewRef(define));
+void set_waiting(std::optional<PyObject*> define) {
+  const OwnedRef old{std::exchange(waiting, define ? Py_NewRef(*define) : nullptr)};
   define_waiting = waiting ? run_waiting : nullptr;
-  Py_XDECREF(old);
-  Py_RETURN_NONE;
 }
 
-PyObject* py_counts(PyObject*, PyObject*) {  // {"aten::add.Tensor": (body calls, native calls)} of those called
-  PyObject* d = PyDict_New();
+PyObject* counts() {  // {"aten::add.Tensor": (body calls, native calls)} of those called
+  OwnedRef all = owned(PyDict_New());
   for (auto& ns : operator_namespaces())
     for (auto& name : operator_names(ns))
       for (Operator* op : overloads(ns + "::" + name)) {
         if (!op->calls_body && !op->calls_native) continue;
-        PyObject* pair = Py_BuildValue("KK", (unsigned long long)op->calls_body, (unsigned long long)op->calls_native);
-        PyDict_SetItemString(d, op->full_name().c_str(), pair);
-        Py_DECREF(pair);
+        const OwnedRef pair =
+            owned(Py_BuildValue("KK", (unsigned long long)op->calls_body, (unsigned long long)op->calls_native));
+        if (PyDict_SetItemString(all, op->full_name().c_str(), pair) < 0) return nullptr;
       }
-  return d;
+  return all.give();
 }
 
 PyMethodDef operators_functions[] = {
-    {"define", py_define, METH_VARARGS,
-        "define(record, run=None): adds a record's operators; the names they got, without the namespace."},
-    {"replace_run", py_replace_run, METH_VARARGS,
-        "replace_run([qualified, ...], old, run): operators of these names that run `old` run `run`."},
-    {"derive", py_derive, METH_VARARGS,
+    function<&define>(
+        "define", "define(record, run=None): adds a record's operators; the names they got, without the namespace."),
+    function<&replace_run>(
+        "replace_run", "replace_run([qualified, ...], old, run): operators of these names that run `old` run `run`."),
+    function<&derive>("derive",
         "derive(schema, qualified, overload): torch.ops gets an overload made of another: with out=, in place, or with "
-        "numbers for tensors."},
-    {"function", py_function, METH_VARARGS, "function(\"aten::add\", module=\"torch\"): the callable torch.add."},
-    {"method", py_method, METH_VARARGS, "method(\"aten::add\"): the descriptor Tensor.add."},
-    {"symbol_method", py_symbol, METH_VARARGS,
+        "numbers for tensors."),
+    function<&make_function>("function", "function(\"aten::add\", module=\"torch\"): the callable torch.add."),
+    function<&make_method>("method", "method(\"aten::add\"): the descriptor Tensor.add."),
+    function<&make_symbol>("symbol_method",
         "symbol_method(\"__add__\", \"aten::add\", reflected=False, seen=None): the descriptor behind x + y; `seen`: "
-        "what overrides see, a method, or itself by that name."},
-    {"operator_overloads", py_overloads, METH_VARARGS, "The overload names of an operator."},
-    {"operator_names", py_names, METH_VARARGS, "The operators of a namespace."},
-    {"set_waiting_operators", py_set_waiting, METH_O,
-        "What defines the operators of aten that wait to be asked for, and gives whether it did; None: none wait."},
-    {"operator_namespaces", py_namespaces, METH_NOARGS, "The namespaces that have operators."},
-    {"operator_counts", py_counts, METH_NOARGS, "Body and native calls of each operator called so far."},
+        "what overrides see, a method, or itself by that name."),
+    function<&overload_names>("operator_overloads", "The overload names of an operator."),
+    function<[](std::string_view ns) { return operator_names(std::string(ns)); }>(
+        "operator_names", "The operators of a namespace."),
+    function<&set_waiting>("set_waiting_operators",
+        "What defines the operators of aten that wait to be asked for, and gives whether it did; None: none wait."),
+    function<&operator_namespaces>("operator_namespaces", "The namespaces that have operators."),
+    function<&counts>("operator_counts", "Body and native calls of each operator called so far."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include "autograd/autograd.h"
 #include "python/owned_ref.h"
 #include "autograd/formula_plan.h"
-#include "python/module_function.h"
+#include "python/mode_stack.h"
 #include "python/torch_dispatch_state.h"
 
 namespace shim {
@@ -11,33 +11,13 @@ using namespace torch_dispatch;
 
 namespace {
 
-PyObject* py_push(PyObject*, PyObject* mode) {
-  modes().push_back(Py_NewRef(mode));
-  ++modes_on;
+constexpr char kDispatchModes[] = "torch dispatch";
+void count_modes(int by) {
+  modes_on += size_t(by);
   refresh();
-  Py_RETURN_NONE;
 }
-PyObject* py_pop(PyObject*, PyObject*) {
-  if (modes().empty()) {
-    PyErr_SetString(PyExc_RuntimeError, "Tried to pop from the torch dispatch mode stack while it is empty");
-    return nullptr;
-  }
-  PyObject* mode = modes().back();
-  modes().pop_back();
-  --modes_on;
-  refresh();
-  return mode;
-}
-PyObject* py_len(PyObject*, PyObject*) { return PyLong_FromSize_t(modes().size()); }
-PyObject* py_at(PyObject*, PyObject* index) {
-  Py_ssize_t i = PyNumber_AsSsize_t(index, PyExc_IndexError);
-  if (i == -1 && PyErr_Occurred()) return nullptr;
-  if (i < 0 || size_t(i) >= modes().size()) {
-    PyErr_SetString(PyExc_IndexError, "torch dispatch mode stack");
-    return nullptr;
-  }
-  return Py_NewRef(modes()[size_t(i)]);
-}
+using DispatchModes = ModeStack<&modes, &count_modes, kDispatchModes>;
+
 bool set_disabled(Truth on) { return std::exchange(disabled, on); }
 bool set_below(Truth on) { return std::exchange(below_handler, on); }
 
@@ -75,9 +55,9 @@ PyObject* rules_of_library() {
 
 PyMethodDef torch_dispatch_functions[] = {
     {"_disabled_torch_dispatch_impl", disabled_dispatch, METH_VARARGS, "Runs func without __torch_dispatch__."},
-    {"_push_on_torch_dispatch_stack", py_push, METH_O, nullptr},
-    {"_pop_torch_dispatch_stack", py_pop, METH_VARARGS, nullptr},
-    {"_len_torch_dispatch_stack", py_len, METH_NOARGS, nullptr}, {"_get_dispatch_stack_at", py_at, METH_O, nullptr},
+    function<&DispatchModes::push>("_push_on_torch_dispatch_stack"),
+    function<&DispatchModes::pop>("_pop_torch_dispatch_stack"),
+    function<&DispatchModes::size>("_len_torch_dispatch_stack"), function<&DispatchModes::at>("_get_dispatch_stack_at"),
     function<&set_disabled>("_set_torch_dispatch_disabled", "Turns handlers off on this thread; gives the old state."),
     function<&set_below>(
         "_set_below_dispatch", "Whether gradients are recorded within a handler; gives the old state."),

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "cuda/driver.h"
-#include "python/deferred.h"
 #include "python/module_parameters.h"
 #include "python/owned_ref.h"
 #include "python/tensors_in.h"
@@ -67,7 +66,7 @@ struct Running {  // one session at a time
   }
 };
 
-PyObject* described(const Session& s) {
+PyObject* described_session(const Session& s) {
   OwnedRef breaks = owned(PyList_New(0)), reasons = owned(PyDict_New());
   for (const Break& b : s.breaks) {
     OwnedRef one = owned(Py_BuildValue("(ssin)", b.reason.c_str(), b.file.c_str(), b.line, Py_ssize_t(b.operators)));
@@ -88,12 +87,6 @@ PyObject* described(const Session& s) {
       Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "breaks", breaks.o, "graphs", graphs.o, "reasons",
       reasons.o, "left", int(!s.following()));
 }
-
-}  // namespace
-
-void run_what_is_deferred() { run_before_outside(); }
-
-namespace {
 
 // The pending exception, which is set again at the end.
 struct Failed {
@@ -144,7 +137,7 @@ PyObject* trace_call(Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs
       told = {told.calls + 1, told.deferred + s.deferred, told.runs + s.flushes, told.programs + s.programs};
       return result.give();
     }
-    info = owned(described(s));
+    info = owned(described_session(s));
   }
   owned(PyObject_CallOneArg(seen, info.o));
   return result.give();

@@ -8,6 +8,7 @@
 #include "ops/overlap.h"
 #include "ops/same_device.h"
 #include "python/batching.h"
+#include "python/call_values.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
 #include "python/owned_ref.h"
@@ -151,6 +152,21 @@ void check_same_device(const Operator& op, PyObject* const* args, size_t n) {
 void check_overlaps(const TensorImpl& target, const Operator& f, PyObject* const* args, size_t n) {
   check_own_places(target, f);
   each_tensor(args, n, [&](TensorImpl& read) { check_overlap(target, read, f); });
+}
+
+bool python_has_a_say(const Operator& op, const Value* args) {
+  return python_dispatch || batched_class || aten_kernels || cuda::several_devices ||
+         (op.device_slot >= 0 && args[op.device_slot].tag == Value::none && default_device());
+}
+
+void bind_values(const Operator& op, const Value* args, Bound& b) {
+  b.reset(op.schema.args.size());
+  for (size_t i = 0; i < b.size(); ++i) {
+    const ArgType& type = op.schema.args[i].type;
+    Value v = args[i];
+    if (v.tag == Value::list && type.list && type.base == ArgType::Tensor) v.tag = Value::tensors;
+    b.set(i, object_of(v));
+  }
 }
 
 PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {  // run, views tied, history recorded

@@ -1,30 +1,17 @@
-// Calls of C++ extensions into the operator table, and errors both ways.
+// Calls of C++ extensions into the operator table, and Python's errors both ways.
+#include <algorithm>
 #include <utility>
 
+#include "abi/results.h"
+#include "python/call_values.h"
 #include "python/cxx_values.h"
-#include "python/dispatch.h"
-#include "python/owned_ref.h"
+#include "python/library_table.h"
 
 namespace shim {
 
 namespace {
 
-struct LastError {  // of a thread
-  int kind = SHIM_RUNTIME;
-  std::string text;
-  PyObject* python = nullptr;  // the exception itself, where it came from Python
-};
-LastError& last() {
-  static thread_local LastError e;
-  return e;
-}
-
-int kind_of(const Error& e) {
-  const int kind = int(e.kind());
-  return kind <= SHIM_OUT_OF_MEMORY ? kind : SHIM_PYTHON;
-}
-
-int kind_of(PyObject* exception) {
+int python_kind(PyObject* exception) {
   const std::pair<PyObject*, int> kinds[] = {{PyExc_TypeError, SHIM_TYPE}, {PyExc_ValueError, SHIM_VALUE},
       {PyExc_IndexError, SHIM_INDEX}, {PyExc_NotImplementedError, SHIM_NOT_IMPLEMENTED},
       {out_of_memory_type, SHIM_OUT_OF_MEMORY}, {PyExc_RuntimeError, SHIM_RUNTIME}};
@@ -33,14 +20,12 @@ int kind_of(PyObject* exception) {
   return SHIM_PYTHON;
 }
 
-void forget() noexcept {
-  if (PyObject* old = std::exchange(last().python, nullptr)) {
-    GilAcquire gil;
-    Py_DECREF(old);
-  }
-}
-
-void keep_python() {  // the exception that is set
+bool keep_python(const std::exception& e) {
+  auto* ours = dynamic_cast<const Error*>(&e);
+  if (ours ? extension_kind(*ours) != SHIM_PYTHON : !dynamic_cast<const PythonError*>(&e)) return false;
+  GilAcquire gil;
+  if (ours) raise(*ours);
+  if (!PyErr_Occurred()) return false;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
@@ -48,52 +33,28 @@ void keep_python() {  // the exception that is set
   OwnedRef text{PyObject_Str(value)};
   const char* chars = text.o ? PyUnicode_AsUTF8(text.o) : nullptr;
   PyErr_Clear();
-  forget();
-  last().kind = kind_of(value);
-  last().text = chars ? chars : "an exception without a text";
-  last().python = value;
+  put_extension_error(python_kind(value), chars ? chars : "an exception without a text", value);
   Py_XDECREF(type);
   Py_XDECREF(trace);
+  return true;
 }
 
-void bind_cells(const Schema& s, const ShimCell* args, size_t n, Bound& b) {
+// What the cells hold, then the defaults.
+void read_cells(
+    const PythonOperator& op, const ShimCell* cells, size_t n, ValueRoom& room, Values& defaults, Value* to) {
+  const Schema& s = op.schema;
   CHECK(Kind::Type, n <= s.args.size(), s.qualified(), "() takes ", s.args.size(), " arguments, got ", n);
-  b.reset(s.args.size());
   for (size_t i = 0; i < n; ++i) {
     const ArgType& type = s.args[i].type;
-    const bool missing =
-        args[i].tag == SHIM_TENSOR && !abi::is_defined(handle_in(static_cast<const ShimTensor*>(args[i].p)));
+    to[i] = value_in(cells[i], room, &type);
+    const bool missing = cells[i].tag == SHIM_TENSOR && to[i].tag == Value::none;
     CHECK(Kind::Runtime, !missing || type.optional || type.base != ArgType::Tensor,
         "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #", i, " '", s.args[i].name,
         "'");
-    b.set(i, owned(object_of(args[i], &type)).give());
   }
-}
-
-void fill_defaults(const PythonOperator& op, size_t from, Bound& b) {
-  for (size_t i = from; i < op.schema.args.size(); ++i) {
-    CHECK(Kind::Type, op.slots[i].fallback, op.schema.qualified(), "() misses its argument '", op.schema.args[i].name,
-        "'");
-    b.set(i, Py_NewRef(op.slots[i].fallback));
-  }
-}
-
-void put_results(const Schema& s, PyObject* result, ShimCell* results, size_t wanted) {
-  const size_t n = s.returns.size();
-  if (!wanted) return;
-  if (n == 1 && wanted == 1) {
-    results[0] = cell_of_object(result, &s.returns[0].type);
-    return;
-  }
-  CHECK(Kind::Runtime, wanted == n && PyTuple_Check(result) && size_t(PyTuple_GET_SIZE(result)) == n, s.qualified(),
-      " returned ", Py_TYPE(result)->tp_name, " where ", wanted, " values are expected");
-  for (size_t i = 0; i < n; ++i) {
-    try {
-      results[i] = cell_of_object(PyTuple_GET_ITEM(result, Py_ssize_t(i)), &s.returns[i].type);
-    } catch (...) {
-      for (size_t k = 0; k < i; ++k) release_cell(results[k]);
-      throw;
-    }
+  for (size_t i = n; i < s.args.size(); ++i) {
+    CHECK(Kind::Type, op.slots[i].fallback, s.qualified(), "() misses its argument '", s.args[i].name, "'");
+    to[i] = defaults.of(op.slots[i].fallback);
   }
 }
 
@@ -101,42 +62,28 @@ Operator* found(const ShimOp* op) { return reinterpret_cast<Operator*>(const_cas
 
 }  // namespace
 
-void keep_error(const std::exception& e) noexcept {
-  if (dynamic_cast<const PythonError*>(&e)) {
-    GilAcquire gil;
-    if (PyErr_Occurred()) return keep_python();
+void raise_kept() { shim_cxx_raise(extension_error().kind, extension_error().text.c_str()); }
+
+void call_extension(ShimKernel kernel, void* context, const Cells& given, Cells& results) {
+  int failed;
+  {
+    GilRelease released;
+    failed = kernel(context, given.all.data(), given.all.size(), results.all.data(), results.all.size());
   }
-  forget();
-  auto* ours = dynamic_cast<const Error*>(&e);
-  last().kind = ours ? kind_of(*ours) : dynamic_cast<const std::bad_alloc*>(&e) ? SHIM_OUT_OF_MEMORY : SHIM_RUNTIME;
-  last().text = e.what();
-  if (!ours || last().kind != SHIM_PYTHON) return;
-  GilAcquire gil;  // of a class that has no number here: as the exception that it is in Python
-  raise(*ours);
-  keep_python();
+  if (!failed) return;
+  raise_kept();
+  throw PythonError();
 }
 
-void raise_kept() { shim_cxx_raise(last().kind, last().text.c_str()); }
+void install_extension_errors() { keep_exception = keep_python; }
 
 }  // namespace shim
 
 using namespace shim;
 
-int shim_cxx_error(const char** text) {
-  *text = last().text.c_str();
-  return last().kind;
-}
-
-void shim_cxx_set_error(int kind, const char* text) {
-  if (last().python && last().text == text) return;  // a Python error on its way through
-  forget();
-  last().kind = kind;
-  last().text = text;
-}
-
 void shim_cxx_raise(int kind, const char* text) {
-  if (last().python && last().text == text) {
-    OwnedRef value{std::exchange(last().python, nullptr)};
+  if (ExtensionError& e = extension_error(); e.exception && e.text == text) {
+    OwnedRef value{static_cast<PyObject*>(std::exchange(e.exception, nullptr))};
     return PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.o)), value.o);
   }
   if (kind >= SHIM_ACCELERATOR) return raise(Error(Kind::Accelerator, text, kind - SHIM_ACCELERATOR));
@@ -169,12 +116,17 @@ int shim_cxx_call(
     CHECK(Kind::NotImplemented, entry, name, ": shim-torch has no such operator");
     CHECK(Kind::Runtime, python_lives(), "the interpreter has ended");
     Operator& op = *found(entry);
+    const Schema& s = op.schema;
     GilAcquire gil;
-    Bound b;
-    bind_cells(op.schema, args, n, b);
-    fill_defaults(python_of(op), n, b);
-    OwnedRef result = owned(call_operator(op, b));
-    put_results(op.schema, result, results, wanted);
+    ValueRoom room;
+    Values defaults;
+    Value* values = room.take(std::max(n, s.args.size()));
+    read_cells(python_of(op), args, n, room, defaults, values);
+    call_values(op, values, [&](const Value& result) {
+      abi::put_results(
+          s, result, std::span(results, wanted), [](const Value& v, const ArgType& type) { return cell_of(v, &type); },
+          [](ShimCell& c, const ArgType&) { release_cell(c); });
+    });
   });
 }
 
@@ -196,4 +148,20 @@ int shim_cxx_from_python(uint32_t tag, void* object, ShimCell* result) {
 
 void* shim_cxx_to_python(const ShimCell* c) {
   return guarded([&]() -> PyObject* { return object_of(*c); });
+}
+
+int shim_cxx_item(ShimTensor* handle, ShimCell* result) {
+  return kept([&] {
+    const Tensor t = tensor_in(handle);
+    CHECK(Kind::Runtime, t, "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
+    GilAcquire gil;
+    OwnedRef o = owned(wrap(t));
+    *result = cell_of_object(owned(PyObject_CallMethod(o, "item", nullptr)));
+  });
+}
+
+int shim_cxx_below_autograd(int on) {
+  const bool was = below_autograd;
+  if (on >= 0) below_autograd = on != 0;
+  return was;
 }

@@ -3,7 +3,7 @@
 
 #include "python/cxx_values.h"
 #include "python/dispatch.h"
-#include "python/owned_ref.h"
+#include "python/module_function.h"
 #include "python/stable_values.h"
 
 namespace shim {
@@ -20,12 +20,6 @@ struct Closure {  // lives as long as the process: libraries are never unloaded
     CHECK(Kind::Runtime, op, qualified, ": the operator of this kernel is not defined");
     return *op;
   }
-};
-
-struct Cells {  // owned
-  std::vector<ShimCell> all;
-  explicit Cells(size_t n = 0) : all(n) {}
-  ~Cells() { shim_cxx_release(all.data(), all.size()); }
 };
 
 // The arguments in schema order: given by position, by name, or by default.
@@ -63,15 +57,7 @@ PyObject* run_closure(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
     Operator& op = c->found();
     Cells given, results(op.schema.returns.size());
     gather(op, args, size_t(n), names, given);
-    int failed;
-    {
-      GilRelease released;
-      failed = c->kernel(c->context, given.all.data(), given.all.size(), results.all.data(), results.all.size());
-    }
-    if (failed) {
-      raise_kept();
-      throw PythonError();
-    }
+    call_extension(c->kernel, c->context, given, results);
     return results_of(op.schema, results);
   });
 }
@@ -105,43 +91,41 @@ PyObject* tensors_of(int failed, ShimCell& result) {
   return PySequence_Tuple(list);
 }
 
-PyObject* cxx_forward(PyObject*, PyObject* args) {  // (state, ctx) -> tensors
-  PyObject *capsule, *ctx;
-  if (!PyArg_ParseTuple(args, "OO", &capsule, &ctx)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    auto* s = static_cast<State*>(PyCapsule_GetPointer(capsule, nullptr));
-    if (!s) throw PythonError();
-    ShimCell result{};
-    const int failed = s->functions->forward(s->state, ctx, &result);
-    return tensors_of(failed, result);
-  });
+State& state_in(PyObject* capsule) {
+  auto* s = static_cast<State*>(PyCapsule_GetPointer(capsule, nullptr));
+  if (!s) throw PythonError();
+  return *s;
 }
 
-PyObject* cxx_backward(PyObject*, PyObject* args) {  // (state, ctx, gradients) -> gradients
-  PyObject *capsule, *ctx, *grads;
-  if (!PyArg_ParseTuple(args, "OOO!", &capsule, &ctx, &PyTuple_Type, &grads)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    auto* s = static_cast<State*>(PyCapsule_GetPointer(capsule, nullptr));
-    if (!s) throw PythonError();
-    std::vector<ShimTensor*> given;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(grads); ++i) {
-      PyObject* g = PyTuple_GET_ITEM(grads, i);
-      given.push_back(g == Py_None ? nullptr : reinterpret_cast<ShimTensor*>(unwrap(g)));
-    }
-    ShimCell result{};
-    const int failed = s->functions->backward(s->state, ctx, given.data(), given.size(), &result);
-    return tensors_of(failed, result);
-  });
+PyObject* cxx_forward(PyObject* capsule, PyObject* ctx) {
+  const State& s = state_in(capsule);
+  ShimCell result{};
+  const int failed = s.functions->forward(s.state, ctx, &result);
+  return tensors_of(failed, result);
+}
+
+PyObject* cxx_backward(PyObject* capsule, PyObject* ctx, PyObject* grads) {
+  const State& s = state_in(capsule);
+  CHECK(Kind::Type, PyTuple_Check(grads), "cxx_backward: gradients are a tuple");
+  std::vector<ShimTensor*> given;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(grads); ++i) {
+    PyObject* g = PyTuple_GET_ITEM(grads, i);
+    given.push_back(g == Py_None ? nullptr : reinterpret_cast<ShimTensor*>(unwrap(g)));
+  }
+  ShimCell result{};
+  const int failed = s.functions->backward(s.state, ctx, given.data(), given.size(), &result);
+  return tensors_of(failed, result);
 }
 
 PyMethodDef cxx_functions[] = {
-    {"cxx_forward", cxx_forward, METH_VARARGS, "forward of a C++ autograd function: (state, ctx) -> tensors."},
-    {"cxx_backward", cxx_backward, METH_VARARGS, "backward of one: (state, ctx, gradients) -> gradients."},
+    function<&cxx_forward>("cxx_forward", "forward of a C++ autograd function: (state, ctx) -> tensors."),
+    function<&cxx_backward>("cxx_backward", "backward of one: (state, ctx, gradients) -> gradients."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 int bind_cxx(PyObject* module) {
+  install_extension_errors();
   if (PyModule_AddStringConstant(module, "cxx_version", SHIM_CXX_VERSION) < 0) return -1;
   return PyModule_AddFunctions(module, cxx_functions);
 }

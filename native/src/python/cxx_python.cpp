@@ -11,11 +11,6 @@ namespace {
 
 constexpr const char* holder_name = "shim_cxx_holder";
 
-struct CellList {  // owned
-  std::vector<ShimCell> all;
-  ~CellList() { shim_cxx_release(all.data(), all.size()); }
-};
-
 struct Callable {
   ShimKernel kernel;
   void* context;
@@ -30,21 +25,10 @@ void drop_callable(PyObject* capsule) { delete static_cast<Callable*>(PyCapsule_
 PyObject* run_callable(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     auto* c = static_cast<Callable*>(PyCapsule_GetPointer(self, nullptr));
-    CellList given;
+    Cells given, result(1);
     for (Py_ssize_t i = 0; i < n; ++i) given.all.push_back(cell_of_object(args[i]));
-    ShimCell result{};
-    int failed;
-    {
-      GilRelease released;
-      failed = c->kernel(c->context, given.all.data(), given.all.size(), &result, 1);
-    }
-    if (failed) {
-      raise_kept();
-      throw PythonError();
-    }
-    CellList owner;
-    owner.all.push_back(result);
-    return object_of(result);
+    call_extension(c->kernel, c->context, given, result);
+    return object_of(result.all[0]);
   });
 }
 

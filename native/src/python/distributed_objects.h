@@ -1,26 +1,17 @@
 #pragma once
-// What process groups are to Python: objects that hold a shared pointer, and torch.distributed's exceptions.
-#include "distributed/failure.h"
+// What process groups are to Python: objects that hold a shared pointer, with methods derived from C++ functions' own types, and
+// torch.distributed's exceptions.
+#include "core/interpreter_lock.h"
+#include "distributed/group.h"
+#include "python/module_function.h"
 #include "python/native_ops.h"
-#include "python/owned_ref.h"
 
-namespace shim::between_processes {
+namespace shim {
+namespace between_processes {
 
 using namespace distributed;
 
 inline PyObject* failures[4];  // torch.distributed's exceptions, by FailureKind
-
-template <class F> auto between(F&& f) -> decltype(f()) {
-  return guarded([&]() -> decltype(f()) {
-    try {
-      return f();
-    } catch (const distributed::Failure& failure) {
-      PyObject* kind = failures[size_t(failure.kind())];
-      PyErr_SetString(kind ? kind : PyExc_RuntimeError, failure.what());
-      throw PythonError();
-    }
-  });
-}
 
 template <class T> struct Holder {
   PyObject_HEAD std::shared_ptr<T> it;
@@ -28,9 +19,8 @@ template <class T> struct Holder {
 
 template <class T> inline PyTypeObject* type_of = nullptr;
 
-template <class T> T& in(PyObject* o) { return *reinterpret_cast<Holder<T>*>(o)->it; }
-
-template <class T> PyObject* hold(std::shared_ptr<T> it) {
+template <class T> PyObject* hold(std::shared_ptr<T> it) {  // None of none
+  if (!it) Py_RETURN_NONE;
   PyTypeObject* type = type_of<T>;
   PyObject* o = type->tp_alloc(type, 0);
   if (o) new (&reinterpret_cast<Holder<T>*>(o)->it) std::shared_ptr<T>(std::move(it));
@@ -47,34 +37,118 @@ template <class T> void drop(PyObject* o) {
   Py_DECREF(type);
 }
 
-inline bool numbers(PyObject* o, std::vector<int64_t>* to) {
-  if (o == Py_None) return true;
-  OwnedRef all(PySequence_Fast(o, "a sequence of integers"));
-  for (Py_ssize_t i = 0; all.o && i < PySequence_Fast_GET_SIZE(all.o); ++i)
-    to->push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(all.o, i)));
-  return all.o && !PyErr_Occurred();
-}
-
 inline Tensor lent(PyObject* o) {  // a tensor without gradients or a Python object: any thread may give it up
   if (o == Py_None) return {};
   CHECK(Kind::Type, is_tensor(o), "expected a torch.Tensor");
   return alias(*unwrap(o));
 }
 
-template <class T> bool add_type(PyObject* module, const char* name, PyMethodDef* methods, PyGetSetDef* attributes) {
+inline void read(PyObject* o, Tensor* to) { *to = lent(o); }
+inline void read(PyObject* o, int64_t* to) { *to = PyLong_AsLongLong(o); }
+inline void read(PyObject* o, Milliseconds* to) { *to = Milliseconds(PyLong_AsLongLong(o)); }
+inline void read(PyObject* o, std::pair<Tensor, Tensor>* to) {
+  *to = {lent(PyTuple_GET_ITEM(o, 0)), lent(PyTuple_GET_ITEM(o, 1))};
+}
+template <class T> void read(PyObject* o, std::vector<T>* to) {  // a sequence; None is empty, a tensor the only one
+  if (o == Py_None) return;
+  const OwnedRef items = is_tensor(o) ? owned(PyTuple_Pack(1, o)) : owned(PySequence_Fast(o, "expected a sequence"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.o); ++i)
+    read(PySequence_Fast_GET_ITEM(items.o, i), &to->emplace_back());
+}
+
+}  // namespace between_processes
+
+namespace module_call {
+
+template <class T> struct Read {
+  bool take(PyObject* o, const char**) {
+    between_processes::read(o, &value_);
+    if (PyErr_Occurred()) throw PythonError();
+    return true;
+  }
+  T value() { return std::move(value_); }
+
+ private:
+  T value_{};
+};
+template <> struct Argument<Tensor> : Read<Tensor> {};
+template <> struct Argument<distributed::Milliseconds> : Read<distributed::Milliseconds> {};
+template <class T> struct Argument<std::vector<T>> : Read<std::vector<T>> {};
+
+template <class T> struct Argument<std::shared_ptr<T>> {
+  bool take(PyObject* o, const char** why) {
+    if (Py_TYPE(o) != between_processes::type_of<T>) return *why = "an object of another kind", false;
+    it_ = reinterpret_cast<between_processes::Holder<T>*>(o)->it;
+    return true;
+  }
+  const std::shared_ptr<T>& value() const { return it_; }
+
+ private:
+  std::shared_ptr<T> it_;
+};
+
+}  // namespace module_call
+
+namespace between_processes {
+
+enum class Lock { held, released };  // the interpreter's, while a function runs
+
+// What F gives, a shared pointer as Python's object; its Failure as torch.distributed's exception.
+template <auto F, Lock lock, class R, class... P> auto answered(P... given) {
+  try {
+    const auto run = [&]() -> R {
+      if constexpr (lock == Lock::held) return F(std::forward<P>(given)...);
+      const Unlocked others_run;
+      return F(std::forward<P>(given)...);
+    };
+    if constexpr (requires(R r) { hold(r); })
+      return hold(run());
+    else
+      return run();
+  } catch (const distributed::Failure& failure) {
+    PyObject* kind = failures[size_t(failure.kind())];
+    PyErr_SetString(kind ? kind : PyExc_RuntimeError, failure.what());
+    throw PythonError();
+  }
+}
+template <auto F, Lock lock> constexpr auto wrapped() {
+  using S = kernel_call::Signature<decltype(+F)>;
+  return []<class... P>(kernel_call::Types<P...>) { return &answered<F, lock, typename S::Result, P...>; }(
+             typename S::Parameters{});
+}
+
+// The object itself is the first argument.
+template <auto F> PyObject* of_object(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  constexpr Py_ssize_t most = 15;
+  if (n > most) return PyErr_Format(PyExc_TypeError, "too many arguments");
+  PyObject* all[most + 1] = {self};
+  std::copy_n(args, n, all + 1);
+  return module_call::module_function<F>(nullptr, all, n + 1);
+}
+template <auto F, Lock lock = Lock::released> PyMethodDef method(const char* name) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&of_object<wrapped<F, lock>()>)),
+      METH_FASTCALL, nullptr};
+}
+template <auto F, Lock lock = Lock::released> PyMethodDef between(const char* name) {
+  return function<wrapped<F, lock>()>(name);
+}
+template <auto F> PyGetSetDef read_only(const char* name) {
+  return {name, [](PyObject* self, void*) { return module_call::module_function<F>(nullptr, &self, 1); }, nullptr,
+      nullptr, nullptr};
+}
+
+template <class T>
+bool add_type(PyObject* module, const char* name, PyMethodDef* methods, PyGetSetDef* attributes = nullptr) {
   const std::string full = str("shim_torch._impl.native._core.", name);
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop<T>)}, {Py_tp_methods, methods},
-      {Py_tp_getset, attributes}, {0, nullptr}};
+      {attributes ? Py_tp_getset : 0, attributes}, {0, nullptr}};
   PyType_Spec spec = {
       full.c_str(), sizeof(Holder<T>), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   type_of<T> = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return type_of<T> && PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(type_of<T>)) == 0;
 }
 
-template <class F> inline PyCFunction fast(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 int bind_nccl(PyObject* module);  // bind_nccl.cpp
 
-}  // namespace shim::between_processes
+}  // namespace between_processes
+}  // namespace shim

@@ -1,5 +1,6 @@
 // Python callables as hooks of tensors and nodes, and the handles that remove them.
 #include "python/autograd_python.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -87,54 +88,32 @@ static bool same_count(PyObject* hook, PyObject* given, size_t expected) {
 }
 
 void PythonHook::pre_of_dict(Grads& grads) {
-  PyObject* hooks = PyMapping_Values(f_);  // a list: they may change the dict
-  if (!hooks) throw PythonError();
-  struct Drop {
-    PyObject* o;
-    ~Drop() { Py_DECREF(o); }
-  } drop{hooks};
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks); ++i)
-    PythonHook(PyList_GET_ITEM(hooks, i), OneTensor, index_).pre(grads);
+  const OwnedRef hooks = owned(PyMapping_Values(f_));  // a list: they may change the dict
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.o); ++i)
+    PythonHook(PyList_GET_ITEM(hooks.o, i), OneTensor, index_).pre(grads);
 }
 
 void PythonHook::pre(Grads& grads) {
   GilAcquire gil;
   if (form_ == Dict) return pre_of_dict(grads);
   if (form_ == OneTensor && index_ >= grads.size()) return;
-  PyObject* arg = form_ == Tuple ? tuple_of_grads(grads) : wrap(grads[index_]);
-  PyObject* r = arg ? PyObject_CallOneArg(f_, arg) : nullptr;
-  Py_XDECREF(arg);
-  if (!r) throw PythonError();
-  if (form_ == Accumulated) {
-    if (r != Py_None) PyErr_Format(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
-    Py_DECREF(r);
-    if (PyErr_Occurred()) throw PythonError();
-    return;
-  }
-  if (r != Py_None && form_ == OneTensor) {
-    if (!is_tensor(r)) {
-      PyErr_Format(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(r)->tp_name);
-      Py_DECREF(r);
-      throw PythonError();
-    }
+  const OwnedRef given = owned(form_ == Tuple ? tuple_of_grads(grads) : wrap(grads[index_]));
+  const OwnedRef r = owned(PyObject_CallOneArg(f_, given));
+  if (r == Py_None) return;
+  CHECK(Kind::Runtime, form_ != Accumulated, "Tensor post accumulate grad hooks should return None.");
+  if (form_ == OneTensor) {
+    CHECK(Kind::Type, is_tensor(r), "expected Variable, but hook returned '", Py_TYPE(r.o)->tp_name, "'");
     grads[index_] = Tensor(unwrap(r));
-  } else if (r != Py_None && form_ == Tuple && !(same_count(f_, r, grads.size()) && grads_from(r, &grads))) {
-    Py_DECREF(r);
+  } else if (form_ == Tuple && !(same_count(f_, r, grads.size()) && grads_from(r, &grads))) {
     throw PythonError();
   }
-  Py_DECREF(r);
 }
 
 void PythonHook::post(Grads& outputs, const Grads& inputs) {
   GilAcquire gil;
-  PyObject *a = tuple_of_grads(outputs), *b = tuple_of_grads(inputs);
-  PyObject* r = PyObject_CallFunctionObjArgs(f_, a, b, nullptr);
-  Py_XDECREF(a);
-  Py_XDECREF(b);
-  if (!r) throw PythonError();
-  bool good = r == Py_None || (same_count(f_, r, outputs.size()) && grads_from(r, &outputs));
-  Py_DECREF(r);
-  if (!good) throw PythonError();
+  const OwnedRef gave = owned(tuple_of_grads(outputs)), got = owned(tuple_of_grads(inputs));
+  const OwnedRef r = owned(PyObject_CallFunctionObjArgs(f_, gave.o, got.o, nullptr));
+  if (r != Py_None && !(same_count(f_, r, outputs.size()) && grads_from(r, &outputs))) throw PythonError();
 }
 
 PythonHook::~PythonHook() {

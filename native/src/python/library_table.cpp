@@ -4,6 +4,7 @@
 #include <map>
 
 #include "autograd/autograd.h"
+#include "ops/call_errors.h"
 #include "python/dispatch.h"
 #include "python/owned_ref.h"
 #include "python/math_bits.h"
@@ -170,26 +171,7 @@ PyObject* set_kernel(
 }
 
 void raise_no_kernel(const Operator& op, PyObject** args, size_t n) {
-  const std::string name = op.schema.qualified();
-  const char* backend = backend_key(op, args, n);
-  if (std::string(backend) == "Meta")
-    PyErr_Format(PyExc_NotImplementedError,
-        "%s: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
-        "You may have run into this message while using an operator with PT2 compilation APIs "
-        "(torch.compile/torch.export); in order to use "
-        "this operator with those APIs you'll need to add a fake impl. Please see the following for next steps:  "
-        "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html",
-        name.c_str());
-  else if (op.schema.ns == "aten")
-    PyErr_Format(PyExc_NotImplementedError,
-        "Could not run '%s%s%s' with arguments from the '%s' backend. shim-torch has no kernel of this operator: "
-        "please report it with the library's name and version, or register a kernel with torch.library.",
-        name.c_str(), op.schema.overload.empty() ? "" : ".", op.schema.overload.c_str(), backend);
-  else
-    PyErr_Format(PyExc_NotImplementedError,
-        "Could not run '%s' with arguments from the '%s' backend. This could be because the operator doesn't exist "
-        "for this backend: register a kernel for it with torch.library.",
-        name.c_str(), backend);
+  raise(no_kernel_error(op, backend_key(op, args, n)));
 }
 
 PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {

@@ -105,6 +105,20 @@ template <> struct Argument<std::span<const char>> {  // bytes, or those of a te
   std::span<const char> bytes_;
 };
 
+template <> struct Argument<std::vector<std::string>> {  // any sequence of texts
+  bool take(PyObject* o, const char** why) {
+    if (PyUnicode_Check(o) || !PySequence_Check(o)) return *why = "no sequence of texts", false;
+    const OwnedRef items = owned(PySequence_Fast(o, "expected a sequence"));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.o); ++i)
+      texts_.emplace_back(utf8(PySequence_Fast_GET_ITEM(items.o, i)));
+    return true;
+  }
+  std::vector<std::string> value() { return std::move(texts_); }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
 template <> struct Argument<const Value&> {  // whatever a kernel can be given
   bool take(PyObject* o, const char**) {
     value_ = values_.of(o);

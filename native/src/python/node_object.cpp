@@ -6,6 +6,7 @@
 
 #include "autograd/nodes.h"
 #include "python/autograd_python.h"
+#include "python/module_function.h"
 
 namespace shim {
 
@@ -177,25 +178,15 @@ PyObject* next_functions_of(Node& n) {
 }
 
 PyObject* metadata_of_inputs(Node& n) {
-  static PyObject* make = nullptr;  // (shape, dtype, device) -> what grad_fn._input_metadata holds
-  if (!make) {
-    PyObject* module = PyImport_ImportModule("shim_torch.autograd.graph");
-    make = module ? PyObject_GetAttrString(module, "_InputMetadata") : nullptr;
-    Py_XDECREF(module);
-    if (!make) return nullptr;
-  }
-  PyObject* list = PyList_New(0);
-  for (InputMeta& m : n.inputs) {
-    PyObject* o =
-        PyObject_CallFunction(make, "NNN", size_object(m.sizes), dtype_object(m.dtype), device_object(m.device));
-    int bad = !o || PyList_Append(list, o) < 0;
-    Py_XDECREF(o);
-    if (bad) {
-      Py_CLEAR(list);
-      break;
-    }
-  }
-  return list;
+  return guarded([&]() -> PyObject* {
+    // (shape, dtype, device) -> what grad_fn._input_metadata holds
+    static PyObject* make =
+        owned(PyObject_GetAttrString(owned(PyImport_ImportModule("shim_torch.autograd.graph")), "_InputMetadata"))
+            .give();
+    return module_call::list_of(n.inputs, [](const InputMeta& m) {
+      return PyObject_CallFunction(make, "NNN", size_object(m.sizes), dtype_object(m.dtype), device_object(m.device));
+    });
+  });
 }
 
 Ref<Node> node_of(PyObject* o) {
@@ -204,12 +195,11 @@ Ref<Node> node_of(PyObject* o) {
 }
 
 namespace {
-PyObject* node_type(PyObject*, PyObject* text) {  // the type of the nodes of a name
-  const char* name = PyUnicode_AsUTF8(text);
-  return name ? Py_XNewRef(reinterpret_cast<PyObject*>(type_of(name))) : nullptr;
+PyObject* node_type(std::string_view name) {
+  return Py_XNewRef(reinterpret_cast<PyObject*>(type_of(std::string(name))));
 }
 PyMethodDef node_object_functions[] = {
-    {"_node_type", node_type, METH_O, "The type that grad_fn has for nodes of a name."},
+    function<&node_type>("_node_type", "The type that grad_fn has for nodes of a name."),
     {nullptr, nullptr, 0, nullptr}};
 }  // namespace
 

@@ -1,11 +1,12 @@
 // The interpreter's side of the stable C ABI: compiled kernels as entries of the operator table, and calls of compiled
 // code into it.
+#include <algorithm>
 #include <utility>
 
-#include "python/dispatch.h"
-#include "python/owned_ref.h"
+#include "abi/results.h"
+#include "python/call_values.h"
+#include "python/module_function.h"
 #include "python/stable_values.h"
-#include "python/values.h"
 
 namespace shim {
 
@@ -48,42 +49,10 @@ std::string take_python_error() {
   return s;
 }
 
-void bind_stack(const Schema& s, Cell* stack, Bound& b) {
-  const size_t n = s.args.size();
-  b.reset(n);
-  for (size_t i = 0; i < n; ++i) {
-    try {
-      b.set(i, object_from(stack[i], s.args[i].type));
-    } catch (...) {
-      for (size_t rest = i + 1; rest < n; ++rest) abi::release(s.args[rest].type, stack[rest]);
-      throw;
-    }
-  }
-}
-
 // A gradient that was not asked for (convolution_backward's output_mask) is None in Python, an undefined tensor in C++.
-Cell returned(PyObject* o, const ArgType& type) {
-  const bool undefined = o == Py_None && type.base == ArgType::Tensor && !type.list && !type.optional;
-  return undefined ? reinterpret_cast<Cell>(abi::undefined_handle()) : abi::cell_of(Values().of(o), type);
-}
-
-void put_returns(const Schema& s, PyObject* result, Cell* stack) {
-  const size_t n = s.returns.size();
-  if (n == 0) return;
-  if (n == 1) {
-    stack[0] = returned(result, s.returns[0].type);
-    return;
-  }
-  CHECK(Kind::Runtime, PyTuple_Check(result) && size_t(PyTuple_GET_SIZE(result)) == n, s.qualified(), " returned ",
-      Py_TYPE(result)->tp_name, " where its schema says ", n, " values");
-  for (size_t i = 0; i < n; ++i) {
-    try {
-      stack[i] = returned(PyTuple_GET_ITEM(result, Py_ssize_t(i)), s.returns[i].type);
-    } catch (...) {
-      for (size_t k = 0; k < i; ++k) abi::release(s.returns[k].type, stack[k]);
-      throw;
-    }
-  }
+Cell returned(const Value& v, const ArgType& type) {
+  const bool undefined = v.tag == Value::none && type.base == ArgType::Tensor && !type.list && !type.optional;
+  return undefined ? reinterpret_cast<Cell>(abi::undefined_handle()) : abi::cell_of(v, type);
 }
 
 void run_operator(const char* name, const char* overload, Cell* stack, bool internal) {
@@ -94,15 +63,22 @@ void run_operator(const char* name, const char* overload, Cell* stack, bool inte
   for (const Argument& a : s.args)
     CHECK(Kind::NotImplemented, internal || a.type.base != ArgType::Scalar, name, ".", overload,
         ": Not yet supported conversion: argument '", a.name, "' is a Scalar, which the stable C ABI cannot carry");
-  Bound b;
-  bind_stack(s, stack, b);
-  PyObject* result = call_operator(*op, b);
-  if (!result) throw PythonError();
-  struct Owner {
-    PyObject* o;
-    ~Owner() { Py_DECREF(o); }
-  } owner{result};
-  put_returns(s, result, stack);
+  std::vector<Cell> results(s.returns.size());
+  {
+    struct Taken {
+      const Schema& s;
+      const Cell* stack;
+      ~Taken() { abi::release_arguments(s, stack, s.args.size()); }
+    } taken{s, stack};
+    ValueRoom room;
+    Value* args = room.take(s.args.size());
+    for (size_t i = 0; i < s.args.size(); ++i) args[i] = abi::value_in(stack[i], s.args[i].type, room);
+    call_values(*op, args, [&](const Value& result) {
+      abi::put_results(
+          s, result, std::span(results), returned, [](Cell c, const ArgType& type) { abi::release(type, c); });
+    });
+  }
+  std::ranges::copy(results, stack);
 }
 
 const Schema* schema_of(const char* name, const char* overload) {
@@ -184,47 +160,35 @@ namespace shim {
 namespace {
 
 // --- Python functions -------------------------------------------------------------------------------------------------
-PyObject* strings(const std::vector<std::string>& all) {
-  PyObject* list = PyList_New(0);
-  for (auto& s : all) {
-    PyObject* o = PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), "replace");
-    if (!list || !o || PyList_Append(list, o) < 0) Py_CLEAR(list);
-    Py_XDECREF(o);
-  }
-  return list;
+PyObject* strings(const std::vector<std::string>& all) {  // what has no UTF-8 is replaced
+  return module_call::list_of(
+      all, [](const std::string& s) { return PyUnicode_DecodeUTF8(s.data(), Py_ssize_t(s.size()), "replace"); });
 }
 
-PyObject* library_problems(PyObject*, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    take_over_libraries();
-    return strings(std::exchange(problems(), {}));
-  });
+PyObject* library_problems() {
+  take_over_libraries();
+  return strings(std::exchange(problems(), {}));
 }
 
-PyObject* operator_tags(PyObject*, PyObject* args) {
-  const char *qualified, *overload;
-  if (!PyArg_ParseTuple(args, "ss", &qualified, &overload)) return nullptr;
+std::vector<std::string> operator_tags(std::string_view qualified, std::string_view overload) {
   std::vector<std::string> names;
-  auto it = tags().find(std::string(qualified) + "." + overload);
+  auto it = tags().find(str(qualified, ".", overload));
   if (it != tags().end())
     for (int32_t tag : it->second)
       if (*abi::tag_name(tag)) names.push_back(abi::tag_name(tag));
-  return strings(names);
+  return names;
 }
 
-PyObject* stream_hooks(PyObject*, PyObject* args) {
-  PyObject *set, *pool;
-  if (!PyArg_ParseTuple(args, "OO", &set, &pool)) return nullptr;
+void set_stream_hooks(PyObject* set, PyObject* pool) {
   Py_XSETREF(set_stream_hook, Py_NewRef(set));
   Py_XSETREF(pool_stream_hook, Py_NewRef(pool));
-  Py_RETURN_NONE;
 }
 
-PyMethodDef stable_abi_functions[] = {{"library_problems", library_problems, METH_NOARGS,
-                                          "What was wrong with the schemas of libraries loaded since the last call."},
-    {"operator_tags", operator_tags, METH_VARARGS, "The tags a library gave its operator (qualified name, overload)."},
-    {"_stream_hooks", stream_hooks, METH_VARARGS,
-        "(set(stream, device), pool(high_priority, device) -> stream) for compiled kernels."},
+PyMethodDef stable_abi_functions[] = {function<&library_problems>("library_problems",
+                                          "What was wrong with the schemas of libraries loaded since the last call."),
+    function<&operator_tags>("operator_tags", "The tags a library gave its operator (qualified name, overload)."),
+    function<&set_stream_hooks>(
+        "_stream_hooks", "(set(stream, device), pool(high_priority, device) -> stream) for compiled kernels."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

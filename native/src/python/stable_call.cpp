@@ -2,6 +2,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "python/owned_ref.h"
 #include "python/stable_values.h"
 #include "python/values.h"
 
@@ -24,39 +25,25 @@ ArgType returned_type(const ArgType& t, Cell v) {
 // What a kernel returned, as Python sees it: None, one value or a tuple; numbers' lists become lists.
 PyObject* returned(const Schema& s, const Cell* stack) {
   const size_t n = s.returns.size();
-  PyObject* all = PyTuple_New(Py_ssize_t(n));
-  bool failed = !all;
-  std::string problem;
-  for (size_t i = 0; i < n; ++i) {
-    PyObject* o = nullptr;
-    try {
-      const ArgType type = returned_type(s.returns[i].type, stack[i]);
-      const bool narrow = type.base != s.returns[i].type.base && !type.optional;
-      o = object_from(narrow ? Cell(int64_t(int32_t(stack[i]))) : stack[i], type);
-      if (PyTuple_CheckExact(o)) Py_SETREF(o, PySequence_List(o));
-    } catch (const Error& e) { problem = e.what(); } catch (const PythonError&) {
-    }
-    failed |= !o;
-    if (all)
-      PyTuple_SET_ITEM(all, Py_ssize_t(i), o ? o : Py_NewRef(Py_None));
-    else
-      Py_XDECREF(o);
+  size_t taken = 0;
+  const auto next = [&] {
+    const size_t i = taken++;
+    const ArgType type = returned_type(s.returns[i].type, stack[i]);
+    const bool narrow = type.base != s.returns[i].type.base && !type.optional;
+    OwnedRef o{object_from(narrow ? Cell(int64_t(int32_t(stack[i]))) : stack[i], type)};
+    return PyTuple_CheckExact(o.o) ? owned(PySequence_List(o)) : std::move(o);
+  };
+  try {
+    if (n == 0) Py_RETURN_NONE;
+    if (n == 1) return next().give();
+    OwnedRef all = owned(PyTuple_New(Py_ssize_t(n)));
+    for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(all.o, Py_ssize_t(i), next().give());
+    return all.give();
+  } catch (const std::exception& e) {
+    for (; taken < n; ++taken) abi::release(s.returns[taken].type, stack[taken]);
+    if (dynamic_cast<const Error*>(&e)) fail(Kind::Runtime, s.qualified(), ": ", e.what());
+    throw;
   }
-  if (failed) {
-    Py_XDECREF(all);
-    if (!problem.empty()) fail(Kind::Runtime, s.qualified(), ": ", problem);
-    throw PythonError();
-  }
-  if (n == 1) {
-    PyObject* only = Py_NewRef(PyTuple_GET_ITEM(all, 0));
-    Py_DECREF(all);
-    return only;
-  }
-  if (n == 0) {
-    Py_DECREF(all);
-    Py_RETURN_NONE;
-  }
-  return all;
 }
 
 // The kernel's own text. Wheels of before 2.13 say only which call failed; the reason is added.

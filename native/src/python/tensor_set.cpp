@@ -1,8 +1,5 @@
 // Tensor.set_ and resize_: another storage or other sizes for a tensor that is there.
-#include <algorithm>
-
-#include "core/extent.h"
-#include "core/math_bits.h"
+#include "autograd/attributes.h"
 #include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
@@ -66,28 +63,8 @@ PyObject* tensor_set(PyObject* self, PyObject* args, PyObject* kwargs) {
       strides = contiguous_strides(sizes);
     }
     if (stride && !dims_of(stride, &strides)) return nullptr;
-    // All that can be wrong is found before anything is changed.
-    CHECK(Kind::Runtime, sizes.size() == strides.size(), "unequal size length (", sizes.size(), ") and stride length (",
-        strides.size(), ")");
-    const int64_t numel = product(sizes);
-    for (int64_t s : strides)
-      CHECK(Kind::Runtime, s >= 0 || numel == 0, "Storage size calculation overflowed with sizes=", bracketed(sizes),
-          " and strides=", bracketed(strides));
-    const size_t need = extent_bytes(sizes, strides, offset, t->itemsize());
-    const bool same = offset == t->storage_offset() && std::ranges::equal(sizes, t->sizes()) &&
-                      std::ranges::equal(strides, t->strides());
-    if (same)
-      check_within(
-          *storage, sizes, strides, offset, t->itemsize());  // PyTorch grows the storage for another geometry only
-    if (need > storage->nbytes()) storage->resize(need);
-    // The tensor goes on counting its own writes: those of the new storage's other tensors are not its.
-    t->keep_version();
-    t->set_storage(storage);
-    t->set_geometry(sizes, strides, offset);
-    t->bump_version();
-    if (AutogradMeta* m = t->autograd()) m->accumulator = nullptr;  // gradients of what it was don't fit it any more
-    Py_INCREF(self);
-    return self;
+    set_memory(*t, storage, sizes, strides, offset);
+    return Py_NewRef(self);
   });
 }
 
@@ -129,24 +106,15 @@ PyObject* tensor_resize(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     TensorImpl* t = unwrap(self);
     if (is_sparse(*t)) return PyObject_CallMethod(self, "_resize_sparse_", "O", size);
-    CHECK(Kind::Runtime, !t->requires_grad() || InferenceMode::enabled(), "cannot resize variables that require grad");
-    CHECK(Kind::Runtime, format != MemoryFormat::preserve, "Unsupported memory formatPreserve");
-    const bool same = std::equal(sizes.begin(), sizes.end(), t->sizes().begin(), t->sizes().end());
-    if (same && (!layout || layout == Py_None)) return Py_NewRef(self);  // the strides stay as they are
-    for (int64_t n : sizes) CHECK(Kind::Runtime, n >= 0, "Trying to create tensor with negative dimension ", n);
-    Dims strides = format == MemoryFormat::contiguous ? contiguous_strides(sizes) : channels_last_strides(sizes);
-    const size_t need = extent_bytes(sizes, strides, t->storage_offset(), t->itemsize());
+    const auto wanted = layout && layout != Py_None ? std::optional(format) : std::nullopt;
     const size_t had = t->storage()->nbytes();
-    if (need > had) t->storage()->resize(need);
-    if (!same) t->bump_version();
-    t->set_geometry(sizes, strides, t->storage_offset());
-    if (fill_uninitialized && need > had) {
+    resize_memory(*t, sizes, wanted);
+    if (fill_uninitialized && t->storage()->nbytes() > had) {
       PyObject* done = PyObject_CallMethod(self, "_fill_grown", "n", Py_ssize_t(had));
       if (!done) return nullptr;
       Py_DECREF(done);
     }
-    Py_INCREF(self);
-    return self;
+    return Py_NewRef(self);
   });
 }
 

@@ -250,14 +250,12 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
   }
   if (modes().empty() && grad) return nullptr;
   // A fake mode alone makes leaves: the history is that of the parts, which are shown to it one by one.
-  if (grad && modes().size() == 1 &&
-      PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(modes()[0])), "_makes_leaves"))
-    return nullptr;
+  if (grad && modes().size() == 1 && PyObject_HasAttrString(modes()[0], "_makes_leaves")) return nullptr;
   if (PyObject* parts = python_of(op).dispatch_parts) {
     *done = true;
     return PyObject_Vectorcall(parts, args, n, nullptr);
   }
-  if (!op.dispatch_leaf) return nullptr;
+  if (!op.dispatch_leaf || (grad && PyObject_HasAttrString(modes().back(), "_cuts_history"))) return nullptr;
   *done = true;
   if (!grad) return call_torch_dispatch(op, args, n);
   return call_handlers(op, args, n);

@@ -1,13 +1,10 @@
 // What the autograd engine does where __torch_dispatch__ looks on: its own operators are calls that handlers see.
 #include "autograd/autograd.h"
-#include "core/sparse.h"
 #include "python/owned_ref.h"
 #include "autograd/formula_plan.h"
 #include "python/torch_dispatch_state.h"
 
 namespace shim {
-
-extern Tensor (*zeros_as)(const Tensor& like, IntArrayRef sizes, IntArrayRef strides);  // autograd/inplace.cpp
 
 using namespace torch_dispatch;
 
@@ -36,23 +33,6 @@ bool special(const TensorImpl& t) {
 }
 
 bool in_sight(const Tensor& t) { return dispatch_mode_active() || special(*t); }
-bool by_method(const Tensor& t) { return in_sight(t) || is_sparse(*t); }  // not by the engine's own functions
-
-template <class... A> Tensor method(const Tensor& self, const char* name, A... args) {  // args: new references
-  OwnedRef n{PyUnicode_InternFromString(name)};
-  PyObject* objects[] = {wrap(self), args...};
-  OwnedRef r{PyObject_VectorcallMethod(n.o, objects, sizeof...(A) + 1, nullptr)};
-  for (PyObject* o : objects) Py_XDECREF(o);
-  if (!r.o) throw PythonError();
-  return is_tensor(r.o) ? Tensor(unwrap(r.o)) : Tensor();
-}
-
-EngineOps plain;  // what the engine uses where nobody looks
-
-Tensor zeros_as_its_class(const Tensor& like, IntArrayRef sizes, IntArrayRef strides) {
-  const Tensor made = method(like, "new_empty_strided", size_object(sizes), size_object(strides));
-  return method(made, "zero_");
-}
 
 }  // namespace
 
@@ -61,24 +41,7 @@ void torch_dispatch::prepare_engine() {
   static bool done = false;
   if (done) return;
   done = true;
-  plain = engine_ops();
-  EngineOps& e = engine_ops();
-  e.add = [](const Tensor& a, const Tensor& b) {
-    return by_method(a) || by_method(b) ? method(a, "add", wrap(b)) : plain.add(a, b);
-  };
-  e.add_ = [](const Tensor& a, const Tensor& b) {
-    by_method(a) || by_method(b) ? void(method(a, "add_", wrap(b))) : plain.add_(a, b);
-  };
-  e.sum_to = [](const Tensor& a, IntArrayRef s) {
-    return by_method(a) ? method(a, "sum_to_size", size_object(s)) : plain.sum_to(a, s);
-  };
-  e.cast = [](const Tensor& a, DType t) { return by_method(a) ? method(a, "to", dtype_object(t)) : plain.cast(a, t); };
-  e.clone = [](const Tensor& a) { return by_method(a) ? method(a, "clone") : plain.clone(a); };
-  e.copy_ = [](const Tensor& a, const Tensor& b) {
-    by_method(a) || by_method(b) ? void(method(a, "copy_", wrap(b))) : plain.copy_(a, b);
-  };
   SubclassOps::special = special;
-  zeros_as = zeros_as_its_class;
   SubclassOps::detach = detached;
   SubclassOps::watched = in_sight;
   OwnedRef mark{helper("prepare")};

@@ -166,7 +166,7 @@ FAMILIES = {
         ('prod(Tensor self, *, ScalarType? dtype=None) -> Tensor', 'kernel', (('native', 'prod'), ('autocast', 'float32'), ('overlap', 'unchecked'), ('sums_in_out_dtype', True)), (('self', ('g', 'self', 'result'), False),), (), False),
         ('prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor', 'kernel', (('native', 'prod'), ('out', True), ('nested', 'reduction'), ('batching', 'along_dim'), ('autocast', 'float32'), ('overlap', 'unchecked'), ('sums_in_out_dtype', True)), (('self', ('g', 'self', 'result', 'dim', 'keepdim'), False),), (), False),
         ('logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor', 'kernel', (('native', 'logsumexp'), ('out', True), ('nested', 'reduction'), ('batching', 'along_dim'), ('autocast', 'float32_cuda'), ('cast_error', 'logsumexp(): Expected floating point type for result tensor, but got: {O}')), (('self', ('g', 'self', 'result', 'dim', 'keepdim'), False),), (), False),
-        ('dist(Tensor self, Tensor other, Scalar p=2) -> Tensor', 'composite', (('gradient_name', 'DistBackward0'), ('refuses', (('i', 'norm(): input dtype should be either floating point or complex. Got {} instead.'),)), ('autocast', 'float32_cuda')), (), (), False),
+        ('dist(Tensor self, Tensor other, Scalar p=2) -> Tensor', 'composite', (('gradient_name', 'DistBackward0'), ('autocast', 'float32_cuda')), (), (), False),
     ),
     'reduce.boolean_reductions': (
         ('all(Tensor self) -> Tensor', 'kernel', (('native', 'all_all'), ('out_dtype', 'all only supports bool tensor for result, got: {O}')), (), (), False),

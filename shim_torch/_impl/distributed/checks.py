@@ -15,6 +15,10 @@ def found(group: Any = None) -> ProcessGroup:
     """The group that is meant. Errors: ValueError before ``init_process_group``."""
     if GroupMember.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    if isinstance(group, int):
+        raise ValueError(
+            f"Process group {group} is not initialized in the world group map. Please initialize the group first."
+        )
     return group or GroupMember.WORLD
 
 
@@ -38,11 +42,12 @@ def several_tensors(tensors: Any, name: str) -> list[Any]:
     return list(tensors)
 
 
-def same_dtype(*tensors: Any) -> None:
-    """ValueError unless all tensors have one dtype."""
+def same_dtype(*tensors: Any, complex_too: bool = False) -> None:
+    """ValueError unless all tensors have one dtype; with ``complex_too`` complex64 passes for float32, as in PyTorch."""
     first = tensors[0].dtype
     for tensor in tensors:
-        if tensor.dtype != first:
+        names = {_core.scalar_name(first), _core.scalar_name(tensor.dtype)}
+        if len(names) > 1 and not (complex_too and names == {"Float", "ComplexFloat"}):
             raise ValueError(f"Invalid usage of tensors with different dtypesFound {first} and  {tensor.dtype}")
 
 

@@ -49,15 +49,16 @@ def all_reduce_coalesced(
     if outside(group, "all_reduce_coalesced"):
         return None
     group = found(group)
-    same_dtype(*tensors)
-    number = check_reduction(op, tensors[0], "all_reduce_coalesced", group)
+    same_dtype(*tensors, complex_too=True)
+    number = [check_reduction(op, tensor, "all_reduce_coalesced", group) for tensor in tensors][0]
     if on_device(group, tensors[0]):
         return on_devices.start(
             group, "all_reduce_coalesced", Act.ALL_REDUCE, op=number, factor=_factor(op), outputs=tensors, results=tensors,
             async_op=async_op,
         )  # fmt: skip
-    whole, parts = flat_parts(tensors, filled=True)
-    copies = list(zip(parts, tensors, strict=True)) if group.size() > 1 else None
+    same = _of_one_dtype(tensors)
+    whole, parts = flat_parts(same, filled=True)
+    copies = list(zip(parts, same, strict=True)) if group.size() > 1 else None
     return start(
         group, "all_reduce_coalesced", Act.ALL_REDUCE, op=number, output=whole, copies=copies, results=tensors,
         async_op=async_op,
@@ -161,15 +162,57 @@ def _factor(op: Any) -> Any:
 def all_gather_coalesced(
     output_tensor_lists: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """The same of several tensors."""
-    inputs = several_tensors(input_tensor_list, "input_tensor_list")
+    """The same of several tensors at once: the output has a list for each process, of what that process gives."""
+    inputs = _listed_tensors(input_tensor_list, "input_tensor_list")
     if outside(group, "all_gather_coalesced"):
         return None
     group = found(group)
     if not isinstance(output_tensor_lists, list):
         raise TypeError("Invalid function argument: output_tensor_lists should be a list")
-    works = [all_gather(outputs, x, group, True) for outputs, x in zip(output_tensor_lists, inputs, strict=True)]
+    for outputs in output_tensor_lists:
+        _listed_tensors(outputs, "output_tensor_lists")
+    tensors = [*inputs, *(t for outputs in output_tensor_lists for t in outputs)]
+    if tensors:
+        same_dtype(*tensors, complex_too=True)
+    _check_coalesced(output_tensor_lists, inputs, group)
+    works = [
+        all_gather(list(outputs), x, group, True) for *outputs, x in zip(*output_tensor_lists, inputs, strict=True)
+    ]
     return _last(works, output_tensor_lists, async_op)
+
+
+def _listed_tensors(tensors: Any, name: str) -> list[Any]:
+    """A list's; TypeError, naming the parameter, for what is no list or holds other things."""
+    if isinstance(tensors, tuple):
+        raise TypeError(
+            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
+            f"             but got {type(tensors)} instead."
+        )
+    return several_tensors(tensors, name)
+
+
+def _check_coalesced(lists: list[list[Any]], inputs: list[Any], group: Any) -> None:
+    function = "ProcessGroupGloo::allgather_coalesced"
+    if len(lists) != group.size():
+        raise RuntimeError(f"{function}: output lists should be equal to world size")
+    for outputs in lists:
+        if len(outputs) != len(inputs):
+            raise RuntimeError(f"{function}: invalid output size: (expected length {len(inputs)}, got {len(outputs)})")
+        for index, (output, tensor) in enumerate(zip(outputs, inputs, strict=True)):
+            if output.shape != tensor.shape:
+                expected, got = (f"({', '.join(map(str, t.shape))})" for t in (tensor, output))
+                raise RuntimeError(
+                    f"{function}: invalid size of output tensor at index {index} (expected length {expected}, got {got})"
+                )
+
+
+def _of_one_dtype(tensors: list[Any]) -> list[Any]:
+    """The tensors; where real and complex ones are mixed, these as pairs of real numbers."""
+    import shim_torch as torch
+
+    if len({t.dtype for t in tensors}) == 1:
+        return tensors
+    return [torch.view_as_real(t.detach()) if t.is_complex() else t for t in tensors]
 
 
 def _last(works: list[Any], results: Any, async_op: bool) -> Work | None:

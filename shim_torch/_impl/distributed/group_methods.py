@@ -30,6 +30,12 @@ class GroupMethods:
         """Waits for all processes."""
         return _call("barrier", self, async_op=True)
 
+    def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
+        """Waits for all processes; the first one says which did not come."""
+        from shim_torch._impl.distributed.rooted import monitored_barrier
+
+        monitored_barrier(self, timeout, wait_all_ranks)
+
     def allreduce(self, tensors: Any, opts: Any = None, *_: Any, **__: Any) -> Any:
         """The reduction of each tensor over all processes."""
         (tensor,) = _listed(tensors)

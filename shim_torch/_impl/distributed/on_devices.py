@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from shim_torch._impl.distributed.reductions import ReduceOp
+from shim_torch._impl.distributed.timeouts import duration
 from shim_torch._impl.distributed.work import Work
 from shim_torch._impl.native import _core
 from shim_torch.futures import Future
@@ -52,8 +53,9 @@ def on_device(group: Any, tensor: Any) -> bool:
 class DeviceWork(Work):
     """A collective on a device's stream; ``wait`` makes the current stream come after it."""
 
-    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+    def wait(self, timeout: timedelta | float = timedelta(0)) -> bool:
         """Orders the current stream; with a timeout, or TORCH_NCCL_BLOCKING_WAIT=1, waits here, and raises DistBackendError."""
+        timeout = duration(timeout)
         if timeout or os.environ.get("TORCH_NCCL_BLOCKING_WAIT") == "1":
             return bool(self._running.wait(max(1, int(timeout / timedelta(milliseconds=1))) if timeout else 0))
         return bool(self._running.order_current_stream())
@@ -132,7 +134,7 @@ def _tensors_of(value: Any) -> list[Any]:
 class _Coalesced(Work):
     """What a collective gives within ``_coalescing_manager``: the manager is waited for."""
 
-    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+    def wait(self, timeout: timedelta | float = timedelta(0)) -> bool:
         """Errors: RuntimeError."""
         raise RuntimeError("torch.distributed: a coalesced collective has no work of its own; wait for the manager")
 

@@ -148,6 +148,14 @@ class P2POp:
         self.group_peer: int = group_peer if group_peer is not None else get_group_rank(self.group, peer or 0)
         self.peer = get_global_rank(self.group, self.group_peer) if peer is None else peer
 
+    def __repr__(self) -> str:
+        here, there = self.group.rank(), self.group_peer
+        source, target = (here, there) if self.op is isend else (there, here)
+        return (
+            f"P2POp({self.op.__name__} pg={self.group.group_name}, group_src={source}, group_dst={target},  "
+            f"{self.tensor.shape}, {self.tensor.dtype})"
+        )
+
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[Work]:
     """Begins all messages. Errors: ValueError for what is no list of them, or of several groups."""

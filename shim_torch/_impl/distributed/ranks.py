@@ -36,8 +36,9 @@ class BackendConfig:
 
 def _known(group: Any) -> ProcessGroup:
     """A group that exists. Errors: ValueError for one that was ended."""
-    group = found(group)
-    if isinstance(group, ProcessGroup) and group not in _world.pg_group_ranks:
+    if not isinstance(group, int):
+        group = found(group)
+    if group not in _world.pg_group_ranks and isinstance(group, (ProcessGroup, int)):
         raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
     return group
 
@@ -56,7 +57,7 @@ def get_world_size(group: Any = None) -> int:
 
 def get_backend(group: Any = None) -> str:
     """The backend's name."""
-    return Backend(_known(group)._backend)
+    return Backend(_known(found(group))._backend)
 
 
 def get_backend_config(group: Any = None) -> str:

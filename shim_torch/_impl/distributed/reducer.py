@@ -93,6 +93,8 @@ class Reducer:
         self._buckets = self._divided(cap)
         self._bucket_of = {i: number for number, bucket in enumerate(self._buckets) for i in bucket}
         self._round: _Round | None = None
+        self.started = False
+        self._unreduced: set[int] = set()  # what backwards since the last reduction gave gradients
         self._hook: tuple[Any, Callable[..., Any]] | None = None
         self.divisor: int | None = None  # within ``Join``: of the sum of gradients; and nothing is reduced in place
         self._handles = [
@@ -124,6 +126,7 @@ class Reducer:
 
     def prepare_for_backward(self, outputs: Any) -> None:
         """The next backward reduces. Errors: RuntimeError where the one before did not come to an end."""
+        self.started = True
         if self._round is not None and self._round.begun:
             left = sorted(set(range(len(self._parameters))) - self._round.ready)
             raise RuntimeError(_UNFINISHED.format(self._group.rank(), " ".join(map(str, left))))
@@ -138,12 +141,14 @@ class Reducer:
 
     def skip_backward(self) -> None:
         """The next backward adds up, and reduces nothing."""
+        self.started = True
         if self._round is not None and not self._round.begun:
             self._round = None
 
     def _accumulated(self, i: int) -> None:
         now = self._round
         if now is None:
+            self._unreduced.add(i)
             return
         if not now.begun:
             now.begun = True
@@ -225,7 +230,8 @@ class Reducer:
         everything = set(range(len(self._parameters)))
         if not (self.find_unused or self.at_end):
             return everything
-        mine = now.ready - now.unused
+        mine = (now.ready - now.unused) | self._unreduced
+        self._unreduced.clear()
         used = torch.tensor([int(i in mine) for i in everything], dtype=torch.int32).to(self._parameters[0].device)
         collectives.all_reduce(used, group=self._group)
         return {i for i, count in enumerate(used.tolist()) if count}

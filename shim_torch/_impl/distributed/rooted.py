@@ -20,6 +20,7 @@ from shim_torch._impl.distributed.checks import (
 from shim_torch._impl.distributed.engine import Act, flat_parts, start
 from shim_torch._impl.distributed.failures import DistBackendError
 from shim_torch._impl.distributed.on_devices import on_device
+from shim_torch._impl.distributed.timeouts import duration
 from shim_torch._impl.distributed.work import Work
 from shim_torch._impl.surface import naming
 
@@ -120,10 +121,10 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
     group = found(group)
     if group._backend not in ("gloo", "undefined") and "cpu:gloo" not in group._backend:
         raise ValueError("monitored_barrier is only implemented for GLOO backend.")
-    limit = group._timeout if timeout is None else timeout
-    if limit <= timedelta(0):
-        raise ValueError("monitored_barrier: the timeout has to be positive")
+    limit = group._timeout if timeout is None else duration(timeout)
     if group.size() > 1:
+        if limit <= timedelta(0):
+            raise DistBackendError(f"Rank {group.rank()} timed out in monitoredBarrier after 0 ms.")
         (_monitor if group.rank() == 0 else _report)(group, limit, wait_all_ranks)
 
 

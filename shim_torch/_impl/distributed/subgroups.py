@@ -15,6 +15,7 @@ from shim_torch._impl.distributed.library import mpi_library
 from shim_torch._impl.distributed.nccl_backend import make_engine, nccl_library, serves
 from shim_torch._impl.distributed.ranks import _world, get_process_group_ranks
 from shim_torch._impl.distributed.stores import PrefixStore
+from shim_torch._impl.distributed.timeouts import timespan
 from shim_torch._impl.surface import naming
 
 _TAGS = 30000  # what every MPI has
@@ -43,6 +44,7 @@ def new_group(
     Outside of it: ``GroupMember.NON_GROUP_MEMBER``. Errors: ValueError for ranks that are not in the whole.
     """
     world = found()
+    limit = world._timeout if timeout is None else timespan(timeout)
     members = _checked(ranks, world.size())
     if use_local_synchronization:
         made = _world.local_counts.get(tuple(members), 0)
@@ -52,10 +54,12 @@ def new_group(
         name = str(_world.group_count)
     _world.group_count += 1
     if world.rank() not in members:
+        _world.pg_group_ranks[GroupMember.NON_GROUP_MEMBER] = {
+            rank: i for i, rank in enumerate(members)
+        }  # the latest's
         return GroupMember.NON_GROUP_MEMBER
     kind = str(Backend(backend)) if backend else world._backend
     check_backend(kind, len(members))
-    limit = world._timeout if timeout is None else timeout
     engine, on_device, most = None, None, max(1, int(limit / timedelta(milliseconds=1)))
     if len(members) > 1:
         on_device = _on_device(kind, members, name, group_desc, most, pg_options)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from shim_torch._impl.distributed.failures import DistBackendError
+from shim_torch._impl.distributed.timeouts import duration
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch.futures import Future
@@ -23,8 +24,9 @@ class Work:
         self._running = running  # the core's; None: it is done
         self._future_value = self._tensors if future_value is None else future_value
 
-    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+    def wait(self, timeout: timedelta | float = timedelta(0)) -> bool:
         """True, once the work is done. Errors: DistBackendError for a rank that is gone, and after the timeout (0: the group's)."""
+        timeout = duration(timeout)
         if self._running is not None:
             self._running.wait(0 if not timeout else max(1, int(timeout / timedelta(milliseconds=1))))
         return True

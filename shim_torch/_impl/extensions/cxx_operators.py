@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
-SCHEMA = re.compile(r"^~?(?:aten::)?([A-Za-z_]\w*)(?:\.(\w+))?\((.*)\) -> (.*)$", re.S)
+from shim_torch._impl.extensions.cxx_schemas import Argument, Schema
+
 OPTIONS = ["dtype", "layout", "device", "pin_memory"]
 # Written by hand in shim/tensor.h, or no function in C++.
 BY_HAND = set(
@@ -26,73 +26,6 @@ WORDS = {
     "True": "true", "False": "false", "Mean": "at::Reduction::Mean", "Sum": "at::Reduction::Sum", "long": "at::kLong",
     "contiguous_format": "at::MemoryFormat::Contiguous", "None": "::std::nullopt",
 }  # fmt: skip
-
-
-class Argument(NamedTuple):
-    """One of a schema: what stands before its name, and whether it is written to."""
-
-    type: str
-    name: str
-    default: str | None
-    written: bool
-    keyword: bool
-
-
-class Schema(NamedTuple):
-    """A parsed one."""
-
-    name: str
-    overload: str
-    arguments: list[Argument]
-    returns: list[str]
-    bound: tuple[str, ...] = ()  # the names of the table's own arguments, where they are others
-
-
-def split(text: str) -> list[str]:
-    """At commas outside brackets and quotes."""
-    parts, depth, quoted, start = [], 0, False, 0
-    for i, c in enumerate(text):
-        quoted ^= c in "\"'"
-        depth += (c in "([") - (c in ")]")
-        if c == "," and not depth and not quoted:
-            parts.append(text[start:i].strip())
-            start = i + 1
-    last = text[start:].strip()
-    return [*parts, last] if last else parts
-
-
-def argument(text: str, keyword: bool) -> Argument:
-    """Of ``Tensor(a!) self`` or ``int[2] stride=1``."""
-    kind, _, rest = text.rpartition(" ") if "=" not in text else (*text.partition("=")[0].rpartition(" ")[:2], "")
-    name, default = (rest, None) if "=" not in text else (text.partition("=")[0].split()[-1], text.partition("=")[2])
-    return Argument(re.sub(r"\([a-z*!| ->]*\)", "", kind.strip()), name, default, "!" in kind, keyword)
-
-
-def parse(text: str) -> Schema | None:
-    """Of a schema's text; None of another."""
-    found = SCHEMA.match(text.strip())
-    if not found:
-        return None
-    name, overload, inner, returns = found.groups()
-    given, keyword, arguments = split(inner), False, []
-    for part in given:
-        if part == "*":
-            keyword = True
-        else:
-            arguments.append(argument(part, keyword))
-    inner = returns[1:-1] if returns.startswith("(") else returns
-    kinds = [re.sub(r"\([a-z*!| ->]*\)", "", r).split()[0] for r in split(inner)]
-    return Schema(name, overload or "", arguments, kinds)
-
-
-def collect(texts: Iterable[str]) -> dict[tuple[str, str], Schema]:
-    """Schemas by (name, overload): the first of a name tells its function's parameters, the last how its call is bound."""
-    found: dict[tuple[str, str], Schema] = {}
-    for schema in filter(None, map(parse, texts)):
-        first = found.setdefault((schema.name, schema.overload), schema)
-        if len(schema.arguments) != len(first.arguments):
-            found[schema.name, schema.overload] = first._replace(bound=tuple(a.name for a in schema.arguments))
-    return found
 
 
 def parameter(a: Argument) -> str | None:
@@ -161,9 +94,14 @@ class Form(NamedTuple):
     cells: list[str]
 
 
+def cell_of(kind: str) -> str:
+    """The name of the function that makes a cell of a parameter of one type: the compiler need not choose among cell()'s."""
+    return "_".join(["cell", *(w for w in re.findall(r"\w+", kind) if w not in ("const", "at", "std", "c10"))])
+
+
 def cell(a: Argument) -> str:
     """What an argument is handed on as."""
-    return f"::shim::cell({safe(a.name)})"
+    return f"::shim::{cell_of(str(parameter(a)))}({safe(a.name)})"
 
 
 def forms(schema: Schema) -> list[Form]:
@@ -222,7 +160,7 @@ def body(schema: Schema, form: Form, kind: str) -> str:
     handed = bound_cells(schema, form)
     cells = f"const ShimCell c[] = {{{', '.join(handed)}}}; " if handed else ""
     given = f"c, {len(handed)}" if handed else "nullptr, 0"
-    op = f'static const ::shim::Op op("aten::{schema.name}", "{schema.overload}"); '
+    op = f'static const ::shim::Op op{{"aten::{schema.name}", "{schema.overload}"}}; '
     if "&" not in kind:
         wants = kind == "at::Tensor" and any(t == "at::TensorOptions" for t, _, _ in form.parameters)
         value = f"::shim::call<{kind}>(op, {given})"
@@ -278,6 +216,7 @@ def by_name(schemas: dict[tuple[str, str], Schema]) -> dict[str, list[tuple[Sche
 def generate(schemas: dict[tuple[str, str], Schema]) -> tuple[str, str, int]:
     """(functions, the class's declarations of methods, how many functions)."""
     functions, bodies, methods = [], [], []
+    kinds: set[str] = set()
     for name, made in by_name(schemas).items():
         apart = told_apart([form for _, form in made])
         whose = {id(form.cells): schema for schema, form in made}
@@ -285,6 +224,7 @@ def generate(schemas: dict[tuple[str, str], Schema]) -> tuple[str, str, int]:
             schema = whose[id(form.cells)]
             kind, out = result(schema), name != schema.name
             assert kind
+            kinds.update(str(parameter(a)) for a in schema.arguments)
             if schema.name not in BY_HAND or out:
                 declared = ", ".join(f"{t} {n}{d}" for t, n, d in form.parameters)
                 functions.append(f"inline {kind} {name}({declared}) {{ {body(schema, form, kind)} }}")
@@ -296,5 +236,10 @@ def generate(schemas: dict[tuple[str, str], Schema]) -> tuple[str, str, int]:
             handed = ", ".join("*this" if p is selves[0] else p[1] for p in form.parameters)
             typed = ", ".join(f"{t} {n}" for t, n, _ in rest)
             bodies.append(f"inline {kind} Tensor::{name}({typed}) const {{ return at::{name}({handed}); }}")
-    text = "namespace at {\n" + "\n".join(functions) + "\n" + "\n".join(bodies) + "\n}  // namespace at\n"
+    given = {
+        k: k if k.endswith("&") else f"const {k} &" for k in sorted(kinds)
+    }  # cells may point into what they are of
+    cells = [f"inline ShimCell {cell_of(k)}({typed} v) {{ return cell(v); }}" for k, typed in given.items()]
+    text = "namespace shim {\n" + "\n".join(cells) + "\n}  // namespace shim\n"
+    text += "namespace at {\n" + "\n".join(functions) + "\n" + "\n".join(bodies) + "\n}  // namespace at\n"
     return text, "\n".join(methods) + "\n", len(functions)

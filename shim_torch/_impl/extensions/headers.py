@@ -14,7 +14,7 @@ import threading
 from functools import lru_cache
 from pathlib import Path
 
-from shim_torch._impl.extensions import cxx_operators
+from shim_torch._impl.extensions import cxx_operators, cxx_schemas
 from shim_torch._impl.native import _core
 
 HOME = Path(__file__).resolve().parents[2]
@@ -30,7 +30,7 @@ def _schemas() -> list[str]:
 
 def _files() -> dict[str, str]:
     """What is made, by its path in the folder."""
-    functions, methods, count = cxx_operators.generate(cxx_operators.collect(_schemas()))
+    functions, methods, count = cxx_operators.generate(cxx_schemas.collect(_schemas()))
     stamp = re.sub(r"\W", "_", _core.cxx_version)
     made = {
         "shim/stamp.inc": f'#define SHIM_CXX_STAMP shim_cxx_built_with_{stamp}\n#define SHIM_CXX_VERSION "{_core.cxx_version}"\n',
@@ -53,7 +53,9 @@ def _generated() -> str:
 
     core = os.stat(_core.__file__)
     said = [_core.cxx_version, core.st_size, core.st_mtime_ns]
-    said += [Path(f).read_bytes() for f in (cxx_operators.__file__, __file__, DATA / "cxx_headers.txt")]
+    said += [
+        Path(f).read_bytes() for f in (cxx_operators.__file__, cxx_schemas.__file__, __file__, DATA / "cxx_headers.txt")
+    ]
     digest = hashlib.sha256(repr(said).encode()).hexdigest()[:16]
     folder = private_folder(
         os.path.join(private_folder(get_default_build_root()), f"include-{_core.cxx_version}-{digest}")

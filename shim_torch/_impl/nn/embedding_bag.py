@@ -74,6 +74,8 @@ def embedding_bag(
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     indices, starts = _bags(input, offsets)
+    if include_last_offset and input.dim() == 2:
+        starts = torch.cat([starts, starts.new_full((1,), input.numel())])
     not_of_max = {"scaling the gradient by the frequency": scale_grad_by_freq, "sparse weights": sparse}
     number = _mode_number(mode, weights is not None, not_of_max)
     if max_norm is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from shim_torch._impl.nn.calls import _aten, _overridden_one, _override, _tuple
@@ -128,13 +129,15 @@ def lp_pool(n: int) -> Any:
         count = 1
         for k in kernel:
             count *= k
-        powers = input.pow(norm_type)
         step = () if stride is None else stride
+        if norm_type == math.inf:
+            return _aten(f"max_pool{n}d")(input.abs(), kernel if n > 1 else kernel_size, step, 0, 1, ceil_mode)
+        powers = input.pow(norm_type)
         mean = _aten(f"avg_pool{n}d")(powers, kernel if n > 1 else kernel_size, step, 0, ceil_mode)
         return (mean.sign() * mean.abs().relu()).mul(count).pow(1.0 / norm_type)
 
     run.__name__ = run.__qualname__ = f"lp_pool{n}d"
-    run.__doc__ = "(Σ x^p)^(1/p) over windows."
+    run.__doc__ = "(Σ x^p)^(1/p) over windows; for infinity the largest magnitude."
     return run
 
 

@@ -50,15 +50,22 @@ def format_of_strides(shape: Any, strides: Any) -> Any:
     return _core.channels_last if n == 4 else _core.channels_last_3d
 
 
-def gradient_in_format(t: Any) -> Any:
-    """``t``, for an operator that gives its gradient back in channels_last where ``t`` lies in it."""
+def gradient_in_format(t: Any, contiguous: bool = False) -> Any:
+    """``t``, for an operator that gives its gradient back in channels_last where ``t`` lies in it.
+
+    With ``contiguous`` the gradient is contiguous where ``t`` does not.
+    """
     if not (t.requires_grad and _core.is_grad_enabled() and _core.unseen(t)):
         return t
     wanted = suggested_format([t])
-    if wanted is None:
+    if wanted is None and not contiguous:
         return t
+
+    def laid_out(g: Any) -> Any:
+        return g.contiguous() if wanted is None and g is not None else in_format(g, wanted)
+
     alias = t.view_as(t)
-    alias.register_hook(lambda g: in_format(g, wanted))
+    alias.register_hook(laid_out)
     return alias
 
 
@@ -67,7 +74,9 @@ def gradient_like_results(t: Any, run: Callable[[Any], Any], mirrored: bool = Tr
 
     Without ``mirrored`` the gradient is contiguous.
     """
-    if not (t.requires_grad and _core.is_grad_enabled() and _core.unseen(t)) or suggested_format([t]) is None:
+    if not (t.requires_grad and _core.is_grad_enabled() and _core.unseen(t)):
+        return run(t)
+    if mirrored and suggested_format([t]) is None:
         return run(t)
     given: list[Any] = [None]
     alias = t.view_as(t)

@@ -121,6 +121,8 @@ def _tensor_index(item: Any, x: Any) -> Any:
 
 def _select(x: Any, dim: int, i: int, place: int) -> Any:
     if x.dim() == 0:
+        if i != 0:
+            raise IndexError(f"index {i} is out of bounds for dimension 0 with size 0")
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
             "tensor to a number"
@@ -187,7 +189,7 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     else:
         x, indices = _apply(self, _items(key))
     if not isinstance(value, Tensor):
-        if not indices:
+        if not indices and not _expanded(x):
             x.fill_(value)
             return
         if x.is_cuda and _masked_number(x, indices, value):
@@ -204,8 +206,15 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     aten.index_put_(x, indices, value, False)
 
 
+def _expanded(x: Any) -> bool:
+    """Whether elements of the tensor share memory by a stride of 0."""
+    return not x.is_contiguous() and any(step == 0 and n > 1 for n, step in zip(x.shape, x.stride(), strict=True))
+
+
 def _number_at(self: Any, key: Any, value: Any) -> bool:
     """``tensor[mask] = number`` and ``tensor[index] = number`` on the CPU by one kernel; False for others."""
+    if _expanded(self):
+        return False
     if key.dtype is _core.bool:
         if key.shape != self.shape or not key.dim():
             return False

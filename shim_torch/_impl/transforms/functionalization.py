@@ -139,6 +139,8 @@ class FunctionalTensorMode(TorchDispatchMode):
     copies: views are run as the operators that copy (``aten.view_copy``), too.
     """
 
+    _cuts_history = True  # what it gives for functional tensors has none of theirs: that of a composite is its parts'
+
     def __init__(
         self,
         pre_dispatch: bool = False,

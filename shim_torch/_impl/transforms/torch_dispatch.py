@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from shim_torch._impl import data
@@ -30,10 +31,28 @@ def _parts(name: str, *calls: str) -> Callable[[Body], Body]:
     return declare
 
 
+@lru_cache(maxsize=1)
+def _wholes() -> dict[str, tuple[str, str]]:
+    """PyTorch's operators of the same arguments for those of aten that only ours has: parts that record gradients."""
+    from shim_torch._impl.table.operators import records
+
+    known = records()
+    found: dict[str, tuple[str, str]] = {}
+    for part in known.values():
+        whole = part.traits.get("part_of")
+        if whole is None or part.ns != "aten":
+            continue
+        key = next(k for k, r in known.items() if k.partition(".")[0] == f"aten::{whole}" and r.kind == "composite")
+        for ending in ("", "_"):
+            found[f"aten::{part.name}{ending}"] = f"aten::{whole}{ending}", key.partition(".")[2]
+    return found
+
+
 def overload(qualified: str, name: str) -> Any:
     """The object ``torch.ops.aten.add.Tensor`` of an operator."""
     ops = sys.modules["shim_torch._ops"].ops  # an import statement asks the module for a __path__ each time
 
+    qualified, name = _wholes().get(qualified, (qualified, name))
     namespace, _, operator = qualified.partition("::")
     return getattr(getattr(getattr(ops, namespace), operator), name or "default")
 

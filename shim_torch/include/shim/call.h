@@ -11,11 +11,15 @@ ShimCell cell(const c10::IValue&);
 inline ShimCell cell(const char* s) { return cell(std::string_view(s)); }
 inline ShimCell cell(const std::string& s) { return cell(std::string_view(s)); }
 
+// An operator that a function calls, found at its first call: without a constructor that runs, thousands compile fast.
 struct Op {
-  const char* name;
-  const ShimOp* entry;
-  Op(const char* n, const ShimOp* e) : name(n), entry(e) {}
-  Op(const char* n, const char* overload) : name(n), entry(shim_cxx_op(n, overload)) {}
+  const char *name, *overload;
+  mutable const ShimOp* known = nullptr;
+  const ShimOp* entry() const {
+    const ShimOp* e = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (!e) __atomic_store_n(&known, e = shim_cxx_op(name, overload), __ATOMIC_RELAXED);
+    return e;
+  }
 };
 
 inline ShimCell cell(const at::Tensor& t) { return pointer_cell(SHIM_TENSOR, t.shim_handle()); }
@@ -83,10 +87,10 @@ template <class... T> struct Count<std::tuple<T...>> : std::integral_constant<si
 
 template <class R> R call(const Op& op, const ShimCell* cells, size_t n) {
   if constexpr (std::is_void_v<R>) {
-    check(shim_cxx_call(op.entry, op.name, cells, n, nullptr, 0));
+    check(shim_cxx_call(op.entry(), op.name, cells, n, nullptr, 0));
   } else {
     ShimCell results[Count<R>::value] = {};
-    check(shim_cxx_call(op.entry, op.name, cells, n, results, Count<R>::value));
+    check(shim_cxx_call(op.entry(), op.name, cells, n, results, Count<R>::value));
     if constexpr (Count<R>::value == 1)
       return Taken<R>::from(results[0]);
     else

@@ -87,7 +87,7 @@ template <class R, class... A> class TypedOperatorHandle<R(A...)> {
 class OperatorHandle {
  public:
   OperatorHandle(std::shared_ptr<const OperatorName> name, const ShimOp* entry)
-      : name_(std::move(name)), op_(name_->name.c_str(), entry) {}
+      : name_(std::move(name)), op_{name_->name.c_str(), name_->overload_name.c_str(), entry} {}
   const OperatorName& operator_name() const { return *name_; }
   template <class F> TypedOperatorHandle<F> typed() const { return TypedOperatorHandle<F>(op_); }
   // Arguments on top of the stack, results in their place.

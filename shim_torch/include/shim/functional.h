@@ -3,43 +3,24 @@
 #include <shim/padding.h>
 
 namespace torch {
-namespace enumtype {
-struct kNone {};
-struct kMean {};
-struct kSum {};
-struct kNearest {};
-struct kLinear {};
-struct kBilinear {};
-struct kBicubic {};
-struct kTrilinear {};
-struct kArea {};
-struct kNearestExact {};
-struct kZeros {};
-struct kBorder {};
-struct kReflection {};
-}  // namespace enumtype
-constexpr enumtype::kNone kNone{};
-constexpr enumtype::kMean kMean{};
-constexpr enumtype::kSum kSum{};
-constexpr enumtype::kNearest kNearest{};
-constexpr enumtype::kLinear kLinear{};
-constexpr enumtype::kBilinear kBilinear{};
-constexpr enumtype::kBicubic kBicubic{};
-constexpr enumtype::kTrilinear kTrilinear{};
-constexpr enumtype::kArea kArea{};
-constexpr enumtype::kNearestExact kNearestExact{};
-constexpr enumtype::kZeros kZeros{};
-constexpr enumtype::kBorder kBorder{};
-constexpr enumtype::kReflection kReflection{};
+SHIM_CHOICE(kNone)
+SHIM_CHOICE(kMean)
+SHIM_CHOICE(kSum)
+SHIM_CHOICE(kNearest)
+SHIM_CHOICE(kLinear)
+SHIM_CHOICE(kBilinear)
+SHIM_CHOICE(kBicubic)
+SHIM_CHOICE(kTrilinear)
+SHIM_CHOICE(kArea)
+SHIM_CHOICE(kNearestExact)
+SHIM_CHOICE(kZeros)
+SHIM_CHOICE(kBorder)
+SHIM_CHOICE(kReflection)
 
 namespace nn {
 namespace functional {
 
 using reduction_t = std::variant<enumtype::kNone, enumtype::kMean, enumtype::kSum>;  // in at::Reduction's order
-#define SHIM_OPTION(type, name, ...)                       \
-  auto& name(const type& v) { return name##_ = v, *this; } \
-  const type& name() const { return name##_; }             \
-  type name##_ { __VA_ARGS__ }
 
 struct SoftmaxFuncOptions {
   SoftmaxFuncOptions(int64_t dim) : dim_(dim) {}

@@ -1,38 +1,36 @@
 #pragma once
-// torch::nn::functional::pad, which is all of torch::nn that kernels' own hosts call.
+// torch::nn::functional::pad, and how the options of all its functions are declared.
 #include <variant>
 
 #include <shim/functions.h>
 
+// One value of a choice: a type, which std::variant tells from the others, and its constant.
+#define SHIM_CHOICE(name)    \
+  namespace enumtype {       \
+  struct name {};            \
+  } /* namespace enumtype */ \
+  constexpr enumtype::name name{};
+// A member of options with its setter, which gives the options again, and its getter.
+#define SHIM_OPTION(type, name, ...)                       \
+  auto& name(const type& v) { return name##_ = v, *this; } \
+  const type& name() const { return name##_; }             \
+  type name##_ { __VA_ARGS__ }
+
 namespace torch {
-namespace enumtype {
-struct kConstant {};
-struct kReflect {};
-struct kReplicate {};
-struct kCircular {};
-}  // namespace enumtype
-constexpr enumtype::kConstant kConstant{};
-constexpr enumtype::kReflect kReflect{};
-constexpr enumtype::kReplicate kReplicate{};
-constexpr enumtype::kCircular kCircular{};
+SHIM_CHOICE(kConstant)
+SHIM_CHOICE(kReflect)
+SHIM_CHOICE(kReplicate)
+SHIM_CHOICE(kCircular)
 
 namespace nn {
 namespace functional {
 
-class PadFuncOptions {
- public:
+struct PadFuncOptions {
   using mode_t = std::variant<enumtype::kConstant, enumtype::kReflect, enumtype::kReplicate, enumtype::kCircular>;
   PadFuncOptions(std::vector<int64_t> pad) : pad_(std::move(pad)) {}
-  PadFuncOptions& mode(mode_t m) { return mode_ = m, *this; }
-  PadFuncOptions& value(double v) { return value_ = v, *this; }
-  const std::vector<int64_t>& pad() const { return pad_; }
-  const mode_t& mode() const { return mode_; }
-  double value() const { return value_; }
-
- private:
-  std::vector<int64_t> pad_;
-  mode_t mode_;
-  double value_ = 0;
+  SHIM_OPTION(std::vector<int64_t>, pad);
+  SHIM_OPTION(mode_t, mode);
+  SHIM_OPTION(double, value);
 };
 
 // Negative numbers cut off. Errors: those of the operator `pad`.

@@ -1,4 +1,5 @@
 #pragma once
+#include <shim/absent.h>
 #include <shim/classes.h>
 #include <shim/dispatch_v2.h>
 #include <shim/dispatcher.h>

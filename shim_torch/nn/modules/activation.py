@@ -81,12 +81,12 @@ class Hardtanh(Module):
         for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
                 warnings.warn(
-                    f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=2
+                    f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning, stacklevel=2
                 )
         min_val = min_val if min_value is None else min_value
         max_val = max_val if max_value is None else max_value
         if not max_val > min_val:
-            raise AssertionError("max_val must be larger than min_val")
+            raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
         self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
 
     def forward(self, input: Any) -> Any:

@@ -133,10 +133,13 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
     def forward(self, input: Any) -> Any:
-        """(N, C, ...) -> the same shape."""
+        """(N, C, ...) -> the same shape. Errors: ValueError for a CPU's tensor in training within a process group, as in PyTorch."""
         if self.training:
             from shim_torch._impl.distributed.checks import one_process_only
+            from shim_torch._impl.distributed.groups import GroupMember
 
+            if GroupMember.WORLD is not None and input.device.type == "cpu":
+                raise ValueError("SyncBatchNorm expected input tensor to be on GPU or XPU or privateuseone")
             one_process_only("torch.nn.SyncBatchNorm", self.process_group)
         return super().forward(input)
 

@@ -137,6 +137,23 @@ class Sequential(Module):
 class ModuleList(Module):
     """A list of modules."""
 
+    def __repr__(self) -> str:
+        groups: list[list[Any]] = []  # [first place, last place, text] of equal neighbours
+        for place, module in enumerate(self):
+            text = repr(module)
+            if groups and groups[-1][2] == text:
+                groups[-1][1] = place
+            else:
+                groups.append([place, place, text])
+        if not groups:
+            return f"{self._get_name()}()"
+        lines = []
+        for first, last, text in groups:
+            which = f"({first})" if first == last else f"({first}-{last})"
+            many = "" if first == last else f"{last - first + 1} x "
+            lines.append(f"{which}: {many}{text}".replace("\n", "\n  "))
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:

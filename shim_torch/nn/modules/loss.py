@@ -24,13 +24,17 @@ class _Loss(Module):
         known = self._settings | _COMMON
         settings = known | by_name(type(self).__name__, self._order(), known, args, kwargs)
         if settings["size_average"] is not None or settings["reduce"] is not None:
-            settings["reduction"] = legacy_get_string(settings["size_average"], settings["reduce"], emit_warning=False)
+            settings["reduction"] = legacy_get_string(settings["size_average"], settings["reduce"])
         self.reduction = settings["reduction"]
         for name in self._settings:
             if name in ("weight", "pos_weight"):
                 self.register_buffer(name, settings[name])
             else:
                 setattr(self, name, settings[name])
+        self._check()
+
+    def _check(self) -> None:
+        """Refuses settings, in a class that has some to refuse."""
 
     @classmethod
     def _order(cls) -> list[str]:
@@ -214,6 +218,10 @@ class TripletMarginLoss(_Loss):
     _settings = {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}
     _before = ("margin", "p", "eps", "swap")
 
+    def _check(self) -> None:
+        if self.margin <= 0:
+            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {self.margin} instead")
+
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:  # type: ignore[override]
         """Vectors (N, D) or (D): ``positive`` should be nearer to ``anchor`` than ``negative``."""
         return self._computed(anchor, positive, negative)
@@ -260,10 +268,12 @@ class TripletMarginWithDistanceLoss(Module):
     ) -> None:
         super().__init__()
         if margin <= 0:
-            raise ValueError(f"margin must be greater than 0, got {margin}")
-        from shim_torch import pairwise_distance
+            raise ValueError(
+                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
+            )
+        from shim_torch._impl.nn.modules.spatial import PairwiseDistance
 
-        self.distance_function = pairwise_distance if distance_function is None else distance_function
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
         self.margin, self.swap, self.reduction = margin, swap, reduction
 
     def forward(self, anchor: Any, positive: Any, negative: Any) -> Any:  # type: ignore[override]

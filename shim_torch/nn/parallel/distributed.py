@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shim_torch.nn.modules.module import Module
@@ -33,7 +33,6 @@ class DistributedDataParallel(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         from shim_torch import distributed
-        from shim_torch._impl.distributed.reducer import Reducer
         from shim_torch.distributed.algorithms.join import Joinable, _JoinConfig
 
         if not distributed.is_initialized():
@@ -51,6 +50,13 @@ class DistributedDataParallel(Module):
         if not named:
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
+            )
+        devices = {p.device for p in named.values()}
+        if device_ids and all(device.type == "cpu" for device in devices):
+            raise ValueError(
+                "DistributedDataParallel device_ids and output_device arguments only work with single-device/multiple-device "
+                f"GPU modules or CPU modules, but got device_ids {device_ids}, output_device {output_device}, and module "
+                f"parameters {devices}."
             )
         self.module, self.device_ids, self.output_device = module, device_ids, output_device
         group: Any = process_group if process_group is not None else distributed.group.WORLD
@@ -70,10 +76,39 @@ class DistributedDataParallel(Module):
             self._same_everywhere(named)
             if init_sync:
                 self._first_ones(self._state())
-        self.reducer: Any = Reducer(
-            list(named.values()), group, cap, find_unused=find_unused_parameters,
-            as_view=gradient_as_bucket_view, at_end=static_graph,
+        self._cap = cap
+        self.reducer: Any = self._reducer()
+
+    def _reducer(self) -> Any:
+        from shim_torch._impl.distributed.reducer import Reducer
+
+        ignored = self.parameters_to_ignore
+        reduced = [p for n, p in self.module.named_parameters() if p.requires_grad and n not in ignored]
+        return Reducer(
+            reduced, self.process_group, self._cap, find_unused=self.find_unused_parameters,
+            as_view=self.gradient_as_bucket_view, at_end=self.static_graph,
         )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: without the group and what reduces. Errors: RuntimeError for another group than the default one."""
+        from shim_torch._impl.distributed.checks import found
+
+        if self.process_group is not found():
+            raise RuntimeError(
+                "DDP Pickling/Unpickling are only supported when using DDP with the default process group. That is, when "
+                "you have called init_process_group and have not passed process_group argument to DDP constructor"
+            )
+        return {k: v for k, v in self.__dict__.items() if k not in ("process_group", "reducer", "_joining")}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """In the default group. Errors: ValueError where there is none."""
+        from shim_torch._impl.distributed.checks import found
+
+        group: Any = found()
+        super().__setstate__(state)
+        self.process_group, self._joining = group, None
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self.reducer = self._reducer()
 
     def _same_everywhere(self, named: dict[str, Any]) -> None:
         from shim_torch import distributed
@@ -171,7 +206,11 @@ class DistributedDataParallel(Module):
         module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
 
     def _set_static_graph(self) -> None:
-        """Each iteration uses the same parameters, some of them perhaps several times."""
+        """Each iteration uses the same parameters, some of them perhaps several times. Errors: RuntimeError after a forward."""
+        if self.reducer.started:
+            raise RuntimeError(
+                "set_static_graph() should be called before training loop starts and after DistributedDataParallel is constructed."
+            )
         self.static_graph = self.reducer.at_end = True
 
     def register_comm_hook(self, state: object, hook: Any) -> None:

@@ -149,7 +149,7 @@ def test_timeouts(tmp_path):
     first, *_ = together(2, "late", tmp_path)
     receive, reduce, took, again, monitored = first
     assert receive[0] == reduce[0] == again[0] == "DistBackendError" and took < 10
-    assert "[Rank 0] recv" in receive[1] and "timed out after 700 ms" in receive[1]
+    assert "[Rank 0] recv" in receive[1] and "Timed out after 700 ms" in receive[1]
     assert "[Rank 0] all_reduce" in reduce[1] and again[1] == reduce[1]
     assert monitored == ("DistBackendError", "[Rank 0]: Ranks 1 failed to pass monitoredBarrier in 300 ms")
 

@@ -173,3 +173,23 @@ def test_custom_operators_that_write_are_refused():
         functionalize(torch.ops.functional_writes.inc)(torch.ones(1))
     assert functionalize(torch.ops.functional_writes.pure)(torch.ones(1)).item() == 2
     lib._destroy()
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x[torch.tensor([1, 1, 2])],
+    lambda x: x[:, torch.tensor([1, 0])],
+    lambda x: x[x.detach() > 0],
+    lambda x: x.index_put((torch.tensor([1]),), torch.ones(3)),
+    lambda x: torch.stack([x, x * 2]),
+    lambda x: torch.layer_norm(x, [3]),
+    lambda x: torch.trace(x),
+    lambda x: torch.block_diag(x, x),
+    lambda x: x.norm(2, dim=1),
+])  # fmt: skip
+def test_gradients_of_what_is_made_of_others(f):
+    x = torch.randn(4, 3, requires_grad=True)
+    found = functionalize(f)(x)
+    assert_close(found, f(x))
+    (mine,) = torch.autograd.grad((found * found).sum(), x)
+    (expected,) = torch.autograd.grad((f(x) * f(x)).sum(), x)
+    assert_close(mine, expected)

@@ -56,5 +56,5 @@ def test_functions():
     }
     x = torch.tensor([-2.0, 3.0])
     assert F.threshold(x, 0.5, 9.0).tolist() == [9.0, 3.0] and F.relu(x, True) is x and x.tolist() == [0.0, 3.0]
-    with pytest.warns(FutureWarning, match="keyword argument `min_value` is deprecated and rename to `min_val`"):
+    with pytest.warns(FutureWarning, match="keyword argument `min_value` is deprecated and renamed to `min_val`"):
         assert nn.Hardtanh(min_value=-3.0).min_val == -3.0

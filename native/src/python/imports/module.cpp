@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "python/imports/import_object.h"
-#include "python/imports/library.h"
+#include "imports/library.h"
 
 namespace imports {
 namespace {

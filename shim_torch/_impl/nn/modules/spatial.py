@@ -112,6 +112,9 @@ CosineSimilarity = layer(
 )
 
 
+CosineSimilarity.extra_repr = lambda self: ""  # type: ignore[method-assign]
+
+
 class PairwiseDistance(Module):
     """The p-norm of x1 - x2 + eps along the last dim."""
 

@@ -45,6 +45,15 @@ def _in_one_kernel(self: Any, r: int) -> bool:
     )
 
 
+def _check_factor(name: str, self: Any, argument: str, factor: int) -> None:
+    if self.dim() < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
+        )
+    if factor <= 0:
+        raise RuntimeError(f"{name} expects a positive {argument}, but got {factor}")
+
+
 @composite(
     "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
     gradient_name=True,
@@ -55,12 +64,7 @@ def _in_one_kernel(self: Any, r: int) -> bool:
 def pixel_shuffle(self, upscale_factor):
     """(*, C · r², H, W) -> (*, C, H · r, W · r)."""
     r = upscale_factor
-    if self.dim() < 3:
-        raise RuntimeError(
-            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
-        )
-    if r <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    _check_factor("pixel_shuffle", self, "upscale_factor", r)
     *lead, c, h, w = self.shape
     if c % (r * r):
         raise RuntimeError(
@@ -85,12 +89,7 @@ def pixel_shuffle(self, upscale_factor):
 def pixel_unshuffle(self, downscale_factor):
     """The inverse of pixel_shuffle."""
     r = downscale_factor
-    if self.dim() < 3:
-        raise RuntimeError(
-            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
-        )
-    if r <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    _check_factor("pixel_unshuffle", self, "downscale_factor", r)
     *lead, c, h, w = self.shape
     for name, d, size in (("height", -2, h), ("width", -1, w)):
         if size % r:

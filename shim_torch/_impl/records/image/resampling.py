@@ -249,15 +249,8 @@ def _laid_out(result: Any, source: Any) -> Any:
 def _declare(name: str, n: int, run: Any, aligned: bool, *refuses: tuple[str, str]) -> None:
     align = ", bool align_corners" if aligned else ""
 
-    def planes(x):
-        """On a CPU one plane after the other: the kernels of taps take no channels_last."""
-        as_it_is = x.is_cuda or x.is_contiguous() or "nearest" in name or not _core.unseen(x)
-        return x if as_it_is else x.contiguous()
-
     def laid_out(source, *settings):
-        return _laid_out(
-            gradient_like_results(source, lambda x: run(planes(x), *settings), "cubic" not in name), source
-        )
+        return _laid_out(gradient_like_results(source, lambda x: run(x, *settings), "cubic" not in name), source)
 
     def fixed(self, output_size, *more):
         return laid_out(self, output_size, *more[:aligned], more[aligned:])

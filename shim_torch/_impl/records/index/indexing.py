@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.indices import add_at
-from shim_torch._impl.table.calls import aten
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import same_order, type_name
 
@@ -140,12 +140,34 @@ def index_put(self, indices, values, accumulate):
 )
 def index_put_(self, indices, values, accumulate):
     """``self`` with ``values`` at ``indices``, in place."""
+    if not self.is_contiguous() and not self.is_meta and _expanded(self):
+        return _put_by_place(self, indices, values, accumulate)
     masked = _as_masked_fill(self, indices, values, accumulate)
     if masked is not None:
         return self.masked_fill_(masked, values)
     if self.is_meta and _has_mask(indices):
         return self
     return aten._index_put_at_(self, *_assigned(self, indices, values), accumulate)
+
+
+def _expanded(self: Any) -> bool:
+    return any(step == 0 and n > 1 for n, step in zip(self.shape, self.stride(), strict=True))
+
+
+def _put_by_place(self: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+    """An expanded tensor is written place by place of its memory: elements that share one do not write each other back."""
+    warnings.warn(
+        "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+        "This also applies to advanced indexing e.g. tensor[indices] = tensor",
+        stacklevel=2,
+    )
+    span = 1 + sum((n - 1) * step for n, step in zip(self.shape, self.stride(), strict=True)) if self.numel() else 0
+    places = torch.arange(span, device=self.device).as_strided(self.shape, self.stride())
+    chosen = aten.index(places, indices)
+    values = _assigned(self, indices, values)[1].expand(chosen.shape).reshape(-1)
+    memory = self.as_strided((span,), (1,), self.storage_offset())
+    aten.index_put_(memory, [chosen.reshape(-1)], values, accumulate)
+    return self
 
 
 def _has_mask(indices: Any) -> bool:

@@ -168,6 +168,8 @@ def addbmm(self, batch1, batch2, beta, alpha):
         raise RuntimeError(
             f"batch1 and batch2 must have same number of batches, got {batch1.size(0)} and {batch2.size(0)}"
         )
+    if batch1.dim() == batch2.dim() == 3:
+        self = self.expand(batch1.size(1), batch2.size(2))
     dtype = batch1.dtype
     if dtype is _core.bool:
         raise not_implemented("addmm_impl_cpu_", dtype)

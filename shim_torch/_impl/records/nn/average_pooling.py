@@ -69,11 +69,6 @@ def _span_taps(x: Any, first: Any, last: Any, counted: Any) -> tuple[Any, Any]:
     return at.where(at < last.unsqueeze(1), -1), each.unsqueeze(1).expand(at.shape).contiguous()
 
 
-def _in_its_format(x: Any) -> Any:
-    """``x``, whose gradient comes back in channels_last where it lies in it on a CPU."""
-    return x if x.is_cuda or in_plain_order(x) else gradient_in_format(x)
-
-
 def _mean_of_boxes(self: Any, settings: Any, ceil_mode: bool, include_pad: bool, divisor: Any) -> Any:
     kernel, stride, padding, _ = settings
     keys = []
@@ -108,9 +103,7 @@ def _declare_mean(n: int) -> None:
             raise NotImplementedError(f"\"avg_pool{n}d_out_frame\" not implemented for 'Bool'")
         if n == 2 and self.is_floating_point() and (self.is_cuda or _core.unseen(self)):
             kernel, step, pad, _ = settings
-            return shim.mean_pool(
-                _in_its_format(self), kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0
-            )
+            return shim.mean_pool(self, kernel, step, pad, ceil_mode, count_include_pad, divisor_override or 0)
         self = _core.flat_input(gradient_in_format(self) if n == 2 else self)
         if n == 3 and separable_here(self):
             return _mean_of_boxes(self, settings, ceil_mode, count_include_pad, divisor_override)
@@ -152,9 +145,9 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
                     channels = whole.size(1)
                     whole = whole.as_strided(whole.shape, (channels, 1, channels, channels))
                 return whole
-            return shim.mean_pool(_in_its_format(self), window, window, (0, 0), False, True, 0)
+            return shim.mean_pool(self, window, window, (0, 0), False, True, 0)
     averaged = n == 2 and any(o != 1 for o in output_size)  # one mean of all is what mean gives
-    self = _core.flat_input(gradient_in_format(self) if averaged else self)
+    self = _core.flat_input(gradient_in_format(self, contiguous=True) if averaged else self)
     narrow = self.dtype if self.dtype in NARROW else None
     x = self.float() if narrow is not None else self
     if 0 not in output_size and separable_here(x):

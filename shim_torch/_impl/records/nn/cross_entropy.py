@@ -234,12 +234,14 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
     """
     channel = 0 if self.dim() == 1 else 1
     if label_smoothing > 1:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     if not label_smoothing and _one_kernel(self, target, weight):
         without_slope("nll_loss_forward" if self.dim() <= 2 else "nll_loss2d_forward", weight=weight)
         return _cross_entropy(self, target, weight, reduction, ignore_index)
     log_p = self.log_softmax(channel)
     if self.shape == target.shape:  # probabilities
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         if not target.dtype.is_floating_point:
             raise RuntimeError(
                 f"Expected floating point type for target with class probabilities, got {type_name(target.dtype)}"

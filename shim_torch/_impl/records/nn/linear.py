@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from shim_torch._impl.records.shared.convolution_rules import c_type_name
 from shim_torch._impl.records.shared.linear_layers import (
     backward_dtype,
     bias_grad,
@@ -140,5 +141,15 @@ def linear_backward_bias(xp, grad_output):
 )
 def bilinear(input1, input2, weight, bias):
     """y[k] = Σ x1[i] · weight[k, i, j] · x2[j] + bias[k]: (*, I), (*, J), weight (K, I, J), bias (K,) give (*, K)."""
+    if not input1.dtype == input2.dtype == weight.dtype:
+        kinds = [c_type_name(t.dtype) for t in (input1, input2, weight)]
+        raise RuntimeError(
+            f"All tensors must have the same dtype, got input1: {kinds[0]}, input2: {kinds[1]}, weight: {kinds[2]}"
+        )
+    for name, x, size in (("input1", input1, weight.size(1)), ("input2", input2, weight.size(2))):
+        if x.size(-1) != size:
+            raise RuntimeError(
+                f"bilinear(): {name} size does not match weight size: got {x.size(-1)} but expected {size}"
+            )
     out = einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias

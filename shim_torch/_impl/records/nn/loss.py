@@ -8,7 +8,7 @@ from shim_torch._impl.records.shared.formulas import no_tangent_behind, without_
 from shim_torch._impl.records.shared.losses import pointwise_loss, reduced_loss
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
-from shim_torch._impl.table.rules import not_implemented, promote
+from shim_torch._impl.table.rules import not_implemented, promote, type_name
 
 _NN = {"module": "_C", "method": False, "function": False}
 
@@ -77,7 +77,10 @@ def smooth_l1_loss(self, target, reduction, beta):
     autocast="float32",
 )
 def huber_loss(self, target, reduction, delta):
-    """d = |x - y|: d² / 2 where d <= ``delta``, else delta · (d - delta / 2). ``reduction``: 0 none, 1 mean, 2 sum."""
+    """d = |x - y|: d² / 2 where d <= ``delta``, else delta · (d - delta / 2), in the dtype of x.
+
+    ``reduction``: 0 none, 1 mean, 2 sum.
+    """
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     found = pointwise_loss(self, target, reduction, "huber", delta)
@@ -85,7 +88,12 @@ def huber_loss(self, target, reduction, delta):
         return found
     self = no_tangent_behind(self, "huber_loss_backward")
     d = _difference("huber_cpu", self, target).abs()
-    return reduced_loss(torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
+    if not self.dtype.is_floating_point:
+        raise RuntimeError(
+            f"result type {type_name(d.dtype)} can't be cast to the desired output type {type_name(self.dtype)}"
+        )
+    each = torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
+    return reduced_loss(each if each.dtype == self.dtype else each.to(self.dtype), reduction)
 
 
 @composite(

@@ -174,6 +174,12 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(input.shape)} and num_groups={num_groups}"
         )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and tuple(t.shape) != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(t.shape)} and input of shape {list(input.shape)}"
+            )
     _check_one_dtype(input, weight, bias)
     if input.size(0) and has_row_kernel(input, weight, bias):
         cols = input.numel() // (input.size(0) * num_groups)

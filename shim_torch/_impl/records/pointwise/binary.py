@@ -71,7 +71,8 @@ def _nextafter(xp, a, b):
     """The neighbour among the numbers of the operands' own dtype, half precisions too, which are not widened here."""
     names = {str(x.dtype) for x in (a, b) if hasattr(x, "dtype") and x.dtype.kind in "fV"}
     if names == {"bfloat16"}:
-        a, b = xp.broadcast_arrays(xp.asarray(a, dtype=a.dtype), xp.asarray(b, dtype=a.dtype))
+        kind = next(x.dtype for x in (a, b) if str(getattr(x, "dtype", "")) == "bfloat16")
+        a, b = xp.broadcast_arrays(xp.asarray(a, dtype=kind), xp.asarray(b, dtype=kind))
         bits = xp.ascontiguousarray(a).view("int16")
         step = xp.where((a < b) == (a > 0), 1, -1).astype("int16")
         least = xp.where(b < 0, -32767, 1).astype("int16")
@@ -194,8 +195,12 @@ def heaviside(xp, self, values):
     cast_error="ldexp can't be cast to the desired output type {O}",
 )
 def ldexp(self, other):
-    """input · 2 ** other; two tensors of integers give the default dtype."""
-    return self * torch.pow(2.0, other)
+    """input · 2 ** other; two tensors of integers give the default dtype, whole powers of two the input's."""
+    if not self.is_floating_point() or other.is_floating_point() or other.is_complex():
+        return self * torch.pow(2.0, other)
+    refuse(other.dtype, ("b", "ldexp_cpu_exp"))
+    wide = _core.float64 if self.dtype is _core.float64 else _core.float32  # powers that a half does not hold
+    return (self * torch.pow(2.0, other.to(wide))).to(self.dtype)
 
 
 for _name, _np, _symbol, _refused in (

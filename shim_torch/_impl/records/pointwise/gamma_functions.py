@@ -13,7 +13,7 @@ from shim_torch._impl.records.shared.pointwise import with_numbers
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
-from shim_torch._impl.table.rules import broadcast, int_to_float, promote
+from shim_torch._impl.table.rules import broadcast, int_to_float, not_implemented, promote
 
 _SPECIAL: dict[str, Any] = {"module": "special", "method": False}
 
@@ -106,8 +106,16 @@ _incomplete("igamma", False)
 _incomplete("igammac", True)
 
 
-@op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(int_to_float, ("c", "zeta_cpu")), out=True,
-    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten.special_zeta(self + 1, other)}, **_SPECIAL, refuses=(("cl", "zeta_cpu"),), numbers="not_all")  # fmt: skip
+def _zeta_dtype(*arguments: Any) -> Any:
+    """The dtype that both meet in, which may be no half: a half beside float32 is one of that."""
+    dtype = int_to_float(*arguments)
+    if dtype.itemsize == 2 and all(a.is_cpu for a in arguments if isinstance(a, _core.TensorBase)):
+        raise not_implemented("zeta_cpu", dtype)
+    return dtype
+
+
+@op("special_zeta(Tensor self, Tensor other) -> Tensor", shape=broadcast, dtype=refusing(_zeta_dtype, ("c", "zeta_cpu")), out=True,
+    native="zeta", grad={"self": _no_derivative("zeta"), "other": lambda g, self, other: g * -self * aten.special_zeta(self + 1, other)}, **_SPECIAL, numbers="not_all")  # fmt: skip
 def special_zeta(xp, self, other):
     """The Hurwitz zeta function Σ (k + other) ** -input over k = 0, 1, ...; it has no derivative by input."""
     return bessel.zeta(xp, self, other).astype(self.dtype)

@@ -9,7 +9,7 @@ from shim_torch._impl.records.shared.formulas import axes_of, conjugate, reduced
 from shim_torch._impl.records.shared.matrices import on_cuda
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import int_to_float, reduced, sum_dtype
+from shim_torch._impl.table.rules import int_to_float, reduced, sum_dtype, type_name
 
 _ALL = {"shape": lambda self: ()}
 
@@ -233,9 +233,12 @@ def logsumexp(xp, self, dim, keepdim):
 @composite(
     "dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     gradient_name="DistBackward0",
-    refuses=(("i", "norm(): input dtype should be either floating point or complex. Got {} instead."),),
     autocast="float32_cuda",
 )
 def dist(self, other, p):
     """The norm of order ``p`` of input - other, which broadcast: one number; integers are refused."""
-    return aten.linalg_vector_norm(self - other, p)
+    difference = self - other
+    if not (difference.is_floating_point() or difference.is_complex()):
+        kind = type_name(difference.dtype)
+        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {kind} instead.")
+    return aten.linalg_vector_norm(difference, p)

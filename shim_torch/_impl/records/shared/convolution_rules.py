@@ -134,9 +134,22 @@ def c_type_name(dtype: Any) -> str:
     return _TYPES.get(name) or _core.scalar_name(dtype)
 
 
+def _legacy_name(t: Any) -> str:
+    """What older texts call a tensor's kind: torch.FloatTensor, CPUBFloat16Type."""
+    return "CPUBFloat16Type" if t.dtype is _core.bfloat16 else str(t.type())
+
+
 def convolution_dtype(input: Any, weight: Any, bias: Any) -> Any:
     """The dtype that input, weight and bias have alike; RuntimeError where they differ."""
-    if input.dtype != weight.dtype:
+    if input.dtype != weight.dtype and (bias is None or bias.dtype == input.dtype):
+        onednn = input.dtype is _core.bfloat16 or (
+            input.dtype is _core.float32 and input.dim() > 2 and input.size(0) > 1
+        )
+        if onednn and input.is_cpu:
+            raise RuntimeError(
+                f"Input type ({_legacy_name(input)}) and weight type ({_legacy_name(weight)}) should be the same or input should "
+                "be a MKLDNN tensor and weight is a dense tensor"
+            )
         raise RuntimeError(
             f"expected scalar type {_core.scalar_name(input.dtype)} but found {_core.scalar_name(weight.dtype)}"
         )

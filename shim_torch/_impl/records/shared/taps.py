@@ -79,14 +79,17 @@ def separable(self: Any, first: int, make: Callable[..., tuple[Any, Any]], keys:
 
 
 def separable_here(self: Any) -> bool:
-    """Whether ``separable`` serves a tensor: plain, on the CPU (or meta), float32 or float64, with elements, contiguous."""
+    """Whether ``separable`` serves a tensor: plain, on the CPU (or meta), float32 or float64, with elements, in order.
+
+    That is contiguous, or images in channels last.
+    """
     if self.dtype not in WIDE or not self.numel():
         return False
     if not _core.unseen(self) and not (
         self.is_meta and type(self) is _core.Tensor and not _core._len_torch_dispatch_stack()
     ):
         return False
-    return in_plain_order(self)
+    return in_plain_order(self) or (self.dim() == 4 and self.is_contiguous(memory_format=_core.channels_last))
 
 
 def taps_here(self: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import flat
 from shim_torch._impl.table.calls import shim
-from shim_torch._impl.table.formats import in_format, suggested_format
+from shim_torch._impl.table.formats import format_of_strides, in_format, suggested_format
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import accumulation_dtype
 
@@ -50,6 +50,16 @@ def _out_sizes(self: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: boo
     return found
 
 
+def _mean_pool_slope(
+    g: Any, self_shape: Any, self_strides: Any, kernel: Any, stride: Any, padding: Any, include_pad: bool, divisor: int
+) -> Any:
+    slope = shim.mean_pool_backward(g, self_shape[-2:], kernel, stride, padding, include_pad, divisor)
+    if slope.is_cuda:
+        return slope
+    wanted = format_of_strides(self_shape, self_strides)
+    return slope.contiguous(memory_format=_core.contiguous_format if wanted is None else wanted)
+
+
 @op(
     "shim::mean_pool(Tensor self, int[2] kernel, int[2] stride, int[2] padding, bool ceil_mode, bool include_pad, int divisor) -> Tensor",
     shape=lambda self, kernel, stride, padding, ceil_mode: (
@@ -58,13 +68,7 @@ def _out_sizes(self: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: boo
     ),
     dtype=lambda self: self.dtype,
     native="mean_pool",
-    grad={
-        "self": flat(
-            lambda g, self_shape, kernel, stride, padding, include_pad, divisor: shim.mean_pool_backward(
-                g, self_shape[-2:], kernel, stride, padding, include_pad, divisor
-            )
-        )
-    },
+    grad={"self": flat(_mean_pool_slope)},
     **_SHIM,
 )
 def mean_pool(xp, self, kernel, stride, padding, ceil_mode, include_pad, divisor):

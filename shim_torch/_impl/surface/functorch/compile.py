@@ -1,32 +1,35 @@
-"""``functorch.compile``: ahead-of-time compilation. The compilers that do nothing are here; compiling is not supported."""
+"""``functorch.compile``: graphs of forward and backward for compilers of one's own; PyTorch's own compilers are not here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from shim_torch._functorch import config
+from shim_torch._functorch.aot_autograd import (
+    aot_function,
+    aot_module,
+    aot_module_simplified,
+    compiled_function,
+    compiled_module,
+    make_boxed_compiler,
+    make_boxed_func,
+)
+from shim_torch._functorch.partitioners import default_partition, min_cut_rematerialization_partition
 
-__all__ = ["config", "make_boxed_compiler", "make_boxed_func", "nop", "print_compile"]
-
-
-def make_boxed_func(f: Callable[..., Any]) -> Callable[..., Any]:
-    """``f`` as a function of one list of arguments."""
-
-    def boxed(args: Any) -> Any:
-        return f(*args)
-
-    boxed._boxed_call = True  # type: ignore[attr-defined]
-    return boxed
-
-
-def make_boxed_compiler(compiler: Callable[..., Any]) -> Callable[..., Any]:
-    """A compiler whose functions take one list of arguments."""
-
-    def boxed(fx_g: Any, inps: Any) -> Any:
-        return make_boxed_func(compiler(fx_g, inps))
-
-    return boxed
+__all__ = [
+    "aot_function",
+    "aot_module",
+    "aot_module_simplified",
+    "compiled_function",
+    "compiled_module",
+    "config",
+    "default_partition",
+    "make_boxed_compiler",
+    "make_boxed_func",
+    "min_cut_rematerialization_partition",
+    "nop",
+    "print_compile",
+]
 
 
 def nop(fx_g: Any, _: Any) -> Any:
@@ -50,9 +53,8 @@ def _unsupported(name: str) -> Any:
     return refuse
 
 
-_NAMES = """aot_function aot_module aot_module_simplified compiled_function compiled_module debug_compile default_partition
-draw_graph draw_graph_compile get_aot_compilation_context get_aot_graph_name get_graph_being_compiled memory_efficient_fusion
-min_cut_rematerialization_partition minifier nnc_jit pythonkey_decompose ts_compile""".split()
+_NAMES = """debug_compile draw_graph draw_graph_compile get_aot_compilation_context get_aot_graph_name get_graph_being_compiled
+memory_efficient_fusion minifier nnc_jit pythonkey_decompose ts_compile""".split()
 for _name in _NAMES:
     globals()[_name] = _unsupported(_name)
 default_decompositions: set[Any] = set()

@@ -1,4 +1,4 @@
-"""Pools and resizing of pictures in channels_last: values as of contiguous ones, results and gradients in that order."""
+"""Pools, resizing and padding of pictures in channels_last: values as of contiguous ones, results and gradients in that order."""
 
 import pytest
 
@@ -15,7 +15,14 @@ CALLS = {
     "adaptive max": lambda x: F.adaptive_max_pool2d(x, (2, 2)),
     "bilinear": lambda x: F.interpolate(x, scale_factor=1.5, mode="bilinear"),
     "nearest": lambda x: F.interpolate(x, size=(7, 5)),
+    "bicubic": lambda x: F.interpolate(x, size=(4, 11), mode="bicubic"),
+    "antialiased": lambda x: F.interpolate(x.float(), size=(4, 5), mode="bilinear", antialias=True),
+    "zeros around": lambda x: F.pad(x, (1, 2, 0, 3)),
+    "cut and filled": lambda x: F.pad(x, (-1, 2, 3, -2, 1, 0), value=2.5),
+    "reflected": lambda x: F.pad(x, (1, 2, 3, 0), mode="reflect"),
+    "continued": lambda x: F.pad(x, (4, 0, 1, 5), mode="replicate"),
 }
+OWN_GRADIENTS = {"bicubic"}  # contiguous ones, as PyTorch's
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -30,7 +37,7 @@ def test_channels_last(name, dtype):
     given = torch.randn(want.shape, generator=torch.Generator().manual_seed(2)).to(dtype)
     out.backward(given.to(memory_format=torch.channels_last))
     want.backward(given)
-    assert last.grad.is_contiguous(memory_format=torch.channels_last)
+    assert last.grad.is_contiguous(memory_format=torch.channels_last) or name in OWN_GRADIENTS
     torch.testing.assert_close(last.grad.contiguous(), plain.grad)
     with torch.no_grad():
         assert CALLS[name](last).is_contiguous(memory_format=torch.channels_last)
@@ -42,3 +49,27 @@ def test_places_of_maxima_lie_in_channels_last():
         (values, places), (want, where) = pool(x.to(memory_format=torch.channels_last)), pool(x)
         assert torch.equal(values, want) and torch.equal(places, where)
         assert values.is_contiguous(memory_format=torch.channels_last) and places.stride() == values.stride()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_maxima_of_lines_at_the_edges(dtype):
+    x = torch.randn(2, 37, 6, 7, dtype=dtype)
+    x[0, ::3, 1, 2], x[1, 5], x[1, 6, 2:] = float("nan"), -float("inf"), float("inf")
+    last = x.to(memory_format=torch.channels_last)
+    for settings in ((3, 2, 1), (2, 1, 1, 2), (3, 1, 1, 1, True)):
+        for got, want in zip(*(F.max_pool2d(t, *settings, return_indices=True) for t in (last, x)), strict=True):
+            assert torch.equal(got.nan_to_num(9.0), want.nan_to_num(9.0)) and got.dtype == want.dtype
+
+
+def test_gradients_of_means_lie_as_their_inputs():
+    x = torch.randn(2, 5, 6, 7, requires_grad=True)
+    for pool in (lambda x: F.avg_pool2d(x, 2), lambda x: F.adaptive_avg_pool2d(x, (4, 3))):
+        out = pool(x)
+        (slope,) = torch.autograd.grad(out, x, torch.ones(out.shape).to(memory_format=torch.channels_last))
+        assert slope.is_contiguous()
+
+
+def test_circular_padding_of_channels_last_is_contiguous():
+    x = torch.randn(2, 5, 6, 7)
+    got = F.pad(x.to(memory_format=torch.channels_last), (1, 2, 2, 1), mode="circular")
+    assert got.is_contiguous() and torch.equal(got, F.pad(x, (1, 2, 2, 1), mode="circular"))

@@ -202,3 +202,22 @@ def test_sums_and_products_of_any_length():
         assert torch.from_numpy(y).sum().item() == pytest.approx(y.sum(), rel=1e-12)
         assert torch.from_numpy(y).prod().item() == pytest.approx(y.prod(), rel=1e-10)
     assert torch.full((3, 100000), 0.5).prod(1).tolist() == [0.0] * 3
+
+
+@pytest.mark.devices("cpu", "cuda")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+@pytest.mark.parametrize(
+    ("shape", "dims"), [((3, 50, 70), 1), ((5, 2, 33, 40), (1, 2)), ((2, 3, 40, 500, 1), (2,)), ((9, 700, 3), 1)]
+)
+def test_dims_in_the_middle(device, dtype, shape, dims):
+    values = np.random.default_rng(0).integers(-4, 5, shape)
+    x = torch.tensor(values, dtype=dtype, device=device)
+    for name in ("sum", "amax", "amin"):
+        got = getattr(x, name)(dims)
+        assert got.dtype == dtype and np.array_equal(
+            got.double().cpu().numpy(), getattr(values, name.strip("a"))(axis=dims)
+        )
+    if dtype != torch.int64:
+        kept = x.mean(dims, keepdim=True)
+        want = torch.tensor(values.mean(axis=dims, keepdims=True)).to(dtype)
+        torch.testing.assert_close(kept.cpu(), want)

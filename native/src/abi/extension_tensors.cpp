@@ -1,11 +1,11 @@
-// Tensors and the thread's modes, for C++ extensions.
+// Tensors, and modes of the thread, for C++ extensions.
+#include "abi/extension_cells.h"
+#include "abi/extension_errors.h"
+#include "autograd/attributes.h"
 #include "core/interpreter_lock.h"
 #include "core/lazy_clone.h"
 #include "core/sparse.h"
-#include "python/cxx_values.h"
-#include "python/deferred.h"
-#include "python/library_table.h"
-#include "python/owned_ref.h"
+#include "cuda/driver.h"
 
 using namespace shim;
 
@@ -28,12 +28,9 @@ int64_t fact(TensorImpl& t, int what, int64_t value) {
     case SHIM_USES: return int64_t(t.use_count());
     case SHIM_LAYOUT_OF: return is_sparse(t) ? int64_t(sparse_parts(t)->layout) : 0;
     case SHIM_STORAGE_BYTES: return int64_t(t.storage()->nbytes());
-    case SHIM_SET_REQUIRES_GRAD: {
-      GilAcquire gil;
-      OwnedRef o = owned(wrap(Tensor(&t)));
-      if (PyObject_SetAttrString(o, "requires_grad", value ? Py_True : Py_False) < 0) throw PythonError();
+    case SHIM_SET_REQUIRES_GRAD:
+      set_requires_grad(t, value, "only Tensors of floating point and complex dtype can require gradients");
       return 0;
-    }
     default: return 0;
   }
 }
@@ -59,31 +56,15 @@ void* shim_cxx_data(const ShimTensor* handle, int* failed) {
   return p;
 }
 
-int shim_cxx_item(ShimTensor* handle, ShimCell* result) {
-  return kept([&] {
-    TensorImpl& t = defined(handle);
-    GilAcquire gil;
-    OwnedRef o = owned(wrap(Tensor(&t)));
-    OwnedRef number = owned(PyObject_CallMethod(o, "item", nullptr));
-    *result = cell_of_object(number);
-  });
-}
-
 int64_t shim_cxx_fact(ShimTensor* handle, int what, int64_t value) {
   int64_t answer = -1;
   kept([&] { answer = fact(defined(handle), what, value); });
   return answer;
 }
 
-int shim_cxx_below_autograd(int on) {
-  const bool was = below_autograd;
-  if (on >= 0) below_autograd = on != 0;
-  return was;
-}
-
 int shim_cxx_default_dtype(int dtype) {
   const int was = int(default_dtype());
-  if (dtype >= 0) kept([&] { run_what_is_deferred(), set_default_dtype(abi::make_dtype(dtype)); });
+  if (dtype >= 0) kept([&] { cuda::before_outside(), set_default_dtype(abi::make_dtype(dtype)); });
   return was;
 }
 

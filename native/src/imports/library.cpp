@@ -1,5 +1,5 @@
 // The functions that a shared library imports stand in tables of addresses, one for each library (ELF's global offset table).
-#include "python/imports/library.h"
+#include "imports/library.h"
 
 #include <dlfcn.h>
 #include <elf.h>
