@@ -1,6 +1,5 @@
 #include "program/expression.h"
 
-#include <cstring>
 #include <limits>
 
 #include "cpu/formulas.h"
@@ -143,6 +142,7 @@ bool Expression::power(const Step& step) {
   if (e == 0.5) return by_rule(step, unary_op("sqrt"), self);
   if (e == -0.5) return by_rule(step, unary_op("rsqrt"), self);
   if (e == -1) return by_rule(step, unary_op("reciprocal"), self);
+  if (e == 3 || e == -2 || e == 1) return formula(step, e == 3 ? "cube" : e == 1 ? "itself" : "inverse_square", self);
   return by_rule(step, binary_op("pow"), both);
 }
 

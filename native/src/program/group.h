@@ -74,6 +74,8 @@ bool add_step(Group&, const Steps&, const Step&);
 bool begin_group(Group&, const Steps&, const Step&);
 void remove_unused(
     Group&, const std::vector<bool>& storage_needed);  // stores that nobody reads, and what was only for them
-bool known_on_cuda(const char* op, int operands);      // whether our CUDA sources compute it
+// Two operators whose value between them nobody else takes become one loop, where there is one. Of a group on the CPU.
+void join_loops(Group&);
+bool known_on_cuda(const char* op, int operands);  // whether our CUDA sources compute it
 
 }  // namespace shim::program

@@ -46,7 +46,7 @@ Program::Program(Steps steps) : steps_(std::move(steps)) {
     if (item.group->rows)
       item.on_rows = std::make_unique<CpuRows>(*item.group);
     else if (item.group->device.is_cpu())
-      item.on_cpu = std::make_unique<CpuGroup>(*item.group);
+      join_loops(*item.group), item.on_cpu = std::make_unique<CpuGroup>(*item.group);
     else
       item.on_cuda = std::make_unique<CudaGroup>(*item.group);
   }

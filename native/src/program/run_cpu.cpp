@@ -9,6 +9,7 @@
 namespace shim::program {
 namespace {
 
+constexpr int64_t kLeastBlock = 1024;      // elements: of fewer, calls of loops take a good part of the time
 constexpr int64_t kCacheBytes = 24 << 10;  // of all buffers of a block
 
 }  // namespace
@@ -75,7 +76,7 @@ void CpuGroup::place_nodes(const Group& g) {
   for (const Load& l : g.loads) element_ = std::max(element_, int64_t(itemsize(l.as)));
   for (const Number& k : g.numbers) element_ = std::max(element_, int64_t(itemsize(k.in)));
   const auto in_buffers = int64_t(size_t(buffers_) + g.loads.size() + g.numbers.size() + g.stores.size());
-  block_ = std::clamp<int64_t>(kCacheBytes / (element_ * in_buffers) / 64 * 64, 256, 4096);
+  block_ = std::clamp<int64_t>(kCacheBytes / (element_ * in_buffers) / 64 * 64, kLeastBlock, 4096);
 }
 
 // Whether a node after the i-th reads the memory itself, as its own load: a loop must not write there before.

@@ -2,6 +2,7 @@
 // Groups as they run.
 #include <array>
 
+#include "cpu/row_scalar.h"
 #include "program/group.h"
 
 namespace shim::program {
@@ -51,12 +52,19 @@ class CpuRows {
     const Conversion* conversion = nullptr;
     bool of_row = false, packed = false,
          as_it_is = false;  // one element a row; one row behind the other; not converted
+    bool same = false;      // for all rows
     int spread = -1;        // the buffer of one element a row that others take for each of its elements
   };
   Dims outer_;
   int64_t rows_, columns_;
   std::vector<Move> loads_, stores_;
-  std::vector<int> spread_;                   // the same, of nodes
+  std::vector<int> spread_;  // the same, of nodes
+  struct WithNumber {
+    RowScalar loop = nullptr;
+    int number = 0;  // which operand has one element a row
+  };
+  std::vector<WithNumber> with_number_;       // of nodes
+  std::vector<int> direct_;                   // the store into whose memory a node's loop writes; -1: into its buffer
   std::vector<int> places_;                   // the buffer of each node
   std::vector<const Conversion*> to_, back_;  // of conversions
   int buffers_ = 0, spreads_ = 0;

@@ -32,6 +32,7 @@ CpuRows::CpuRows(const Group& g) : outer_(g.shape), spread_(g.nodes.size(), -1) 
     m.of_row = one_a_row(r);
     m.as_it_is = from == to && !is_stored_to(g, r.storage);
     m.packed = !m.of_row && m.step == m.size;
+    m.same = !m.of_row && std::ranges::all_of(m.steps, [](int64_t s) { return s == 0; });
     int64_t row = columns_ * m.size;
     for (size_t d = outer_.size(); d-- > 0; row *= outer_[d])
       m.packed = m.packed && (m.steps[d] == row || outer_[d] == 1);
@@ -45,8 +46,20 @@ CpuRows::CpuRows(const Group& g) : outer_(g.shape), spread_(g.nodes.size(), -1) 
     if (s.kind == Source::node && g.nodes[s.index].of_row) wide = &spread_[s.index];
     if (wide && *wide < 0) *wide = spreads_++;
   };
-  for (const Node& n : g.nodes)
-    for (int k = 0; k < n.count && (!n.of_row || n.row); ++k) spread(n.args[k]);
+  const auto narrow = [&](Source s) {
+    return s.kind == Source::load ? loads_[s.index].of_row : s.kind == Source::node && g.nodes[s.index].of_row;
+  };
+  for (const Node& n : g.nodes) {
+    WithNumber with;
+    const bool whole = !n.of_row || n.row;
+    if (whole && !n.row && n.cpu && n.count == 2 && narrow(n.args[0]) != narrow(n.args[1])) {
+      with.number = narrow(n.args[1]);
+      with.loop = n.in == n.result ? row_scalar(n.op, !with.number, n.in) : nullptr;
+    }
+    with_number_.push_back(with);
+    for (int k = 0; k < n.count && whole; ++k)
+      if (!with.loop || k != with.number) spread(n.args[k]);
+  }
   for (size_t k = 0; k < stores_.size(); ++k)
     if (!stores_[k].of_row) spread(g.stores[k].value);
   place_nodes(g);
@@ -59,8 +72,14 @@ void CpuRows::place_nodes(const Group& g) {
   for (size_t i = 0; i < n; ++i)
     for (int k = 0; k < g.nodes[i].count; ++k)
       if (g.nodes[i].args[k].kind == Source::node) last[g.nodes[i].args[k].index] = i;
-  for (const Store& s : g.stores)
-    if (s.value.kind == Source::node) last[s.value.index] = n;
+  direct_.assign(n, -1);
+  for (size_t s = 0; s < g.stores.size(); ++s) {
+    if (g.stores[s].value.kind != Source::node) continue;
+    const size_t i = g.stores[s].value.index;
+    last[i] = n;
+    const bool converts = g.stores[s].from != g.stores[s].ref.dtype;
+    if (stores_[s].packed && !converts && !g.nodes[i].of_row && direct_[i] < 0) direct_[i] = int(s);
+  }
   std::vector<int> free;
   for (size_t i = 0; i < n; ++i) {
     const Node& node = g.nodes[i];
@@ -80,6 +99,7 @@ void CpuRows::place_nodes(const Group& g) {
 struct RowRun {  // of one thread
   const CpuRows& c;
   const Group& g;
+  int64_t row = 0, filled = 0;  // the first of the block; rows of what is the same for all
   const std::vector<char*>&loads, &stores;
   char* base;
   std::vector<const char*> load_at, number_at;
@@ -114,8 +134,9 @@ struct RowRun {  // of one thread
     for (int64_t r = 0; r < rows; ++r)
       fill_packed(values + r * size, wide + r * c.columns_ * size, size_t(size), c.columns_);
   }
-  void load(size_t k, int64_t row, int64_t rows) {
+  void load(size_t k, int64_t rows) {
     const CpuRows::Move& m = c.loads_[k];
+    if (m.same && !m.packed && rows <= filled) return;
     const auto size = int64_t(itemsize(g.loads[k].as));
     char* to = buffer(of_loads() + k);
     load_at[k] = m.packed && m.as_it_is ? loads[k] + row * c.columns_ * size : to;
@@ -131,7 +152,12 @@ struct RowRun {  // of one thread
     if (s.kind == Source::number) return number_at[s.index];
     const int wide = s.kind == Source::load ? c.loads_[s.index].spread : c.spread_[s.index];
     if (whole && wide >= 0) return buffer(of_spread() + size_t(wide));
-    return s.kind == Source::load ? load_at[s.index] : buffer(size_t(c.places_[s.index]));
+    return s.kind == Source::load ? load_at[s.index] : result(s.index);
+  }
+  char* result(size_t i) {
+    const int to = c.direct_[i];
+    if (to < 0) return buffer(size_t(c.places_[i]));
+    return stores[size_t(to)] + row * c.columns_ * c.stores_[size_t(to)].size;
   }
   void convert(size_t i, const char* in, char* out, int64_t n) {
     const Node& node = g.nodes[i];
@@ -145,20 +171,29 @@ struct RowRun {  // of one thread
   void compute(size_t i, int64_t rows) {
     const Node& node = g.nodes[i];
     const char* in[4];
-    for (int k = 0; k < node.count; ++k) in[k] = value(node.args[k], !node.of_row || node.row);
-    char* out = buffer(size_t(c.places_[i]));
+    const CpuRows::WithNumber& with = c.with_number_[i];
+    for (int k = 0; k < node.count; ++k)
+      in[k] = value(node.args[k], (!node.of_row || node.row) && !(with.loop && k == with.number));
+    char* out = result(i);
     const int64_t n = node.of_row ? rows : rows * c.columns_;
     const auto from = int64_t(itemsize(node.in)), to = int64_t(itemsize(node.result));
     if (node.row)
       for (int64_t r = 0; r < rows; ++r) node.row(out + r * to, in[0] + r * c.columns_ * from, c.columns_);
+    else if (with.loop)
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t at = r * c.columns_ * to;
+        with.loop(out + at, in[1 - with.number] + at, in[with.number] + r * to, c.columns_);
+      }
     else if (node.cpu)
       node.cpu(out, in, n);
     else
       convert(i, in[0], out, n);
     spread(out, c.spread_[i], to, rows);
   }
-  void store(size_t k, int64_t row, int64_t rows) {
+  void store(size_t k, int64_t rows) {
     const CpuRows::Move& m = c.stores_[k];
+    const Source from_node = g.stores[k].value;
+    if (from_node.kind == Source::node && c.direct_[from_node.index] == int(k)) return;
     const auto from = int64_t(itemsize(g.stores[k].from));
     const char* v = value(g.stores[k].value, !m.of_row);
     if (m.packed) return (*m.conversion)(v, from, stores[k] + row * c.columns_ * m.size, m.size, rows * c.columns_);
@@ -167,11 +202,12 @@ struct RowRun {  // of one thread
       (*m.conversion)(v + r * n * from, from, place(m, stores[k], row + r), m.of_row ? m.size : m.step, n);
   }
   void run(int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; row += c.at_once_) {
+    for (row = begin; row < end; row += c.at_once_) {
       const int64_t rows = std::min(c.at_once_, end - row);
-      for (size_t k = 0; k < g.loads.size(); ++k) load(k, row, rows);
+      for (size_t k = 0; k < g.loads.size(); ++k) load(k, rows);
+      filled = std::max(filled, rows);
       for (size_t i = 0; i < g.nodes.size(); ++i) compute(i, rows);
-      for (size_t k = 0; k < g.stores.size(); ++k) store(k, row, rows);
+      for (size_t k = 0; k < g.stores.size(); ++k) store(k, rows);
     }
   }
 };

@@ -128,7 +128,7 @@ bool is_number(const Value& v, Scalar::Type type) {
 bool may_vary(const Operator& op, const Argument& a, const Value& v, bool floating) {
   if (!op.functional && !op.pointwise) return false;
   const Operator& f = op.functional ? *op.functional : op;
-  if (!f.pointwise || a.type.list) return false;
+  if (!f.pointwise || a.type.list || a.name == "exponent") return false;  // kernels of powers are chosen by it
   const bool number = a.type.base == ArgType::Scalar || a.type.base == ArgType::Float || a.type.base == ArgType::Tensor;
   return number && floating &&
          (is_number(v, Scalar::Float) || (is_number(v, Scalar::Int) && a.type.base != ArgType::Float));
