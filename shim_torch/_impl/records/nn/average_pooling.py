@@ -150,7 +150,7 @@ def _adaptive_mean(name: str, n: int, self: Any, output_size: Any) -> Any:
     self = _core.flat_input(gradient_in_format(self, contiguous=True) if averaged else self)
     narrow = self.dtype if self.dtype in NARROW else None
     x = self.float() if narrow is not None else self
-    if 0 not in output_size and separable_here(x):
+    if 0 not in output_size and (averaged or n != 2) and separable_here(x):
         y = separable(x, x.dim() - n, _part_taps, list(zip(sizes, output_size, strict=True)))
         return y if narrow is None else y.to(narrow)
     for i, out in enumerate(output_size):

@@ -22,13 +22,17 @@ def _check(channels: int, **given: Any) -> None:
 
 
 def _one_kernel(input: Any, *others: Any) -> bool:
-    """Whether one kernel does it: tensors of floats with elements on CUDA, or contiguous ones of the CPU where nobody looks on."""
+    """Whether one kernel does it: tensors of floats with elements on CUDA, or of the CPU where nobody looks on.
+
+    Those of the CPU are contiguous, or images in channels last.
+    """
     given = [t for t in others if t is not None]
+    last = input.dim() == 4 and input.is_contiguous(memory_format=_core.channels_last)
     return (
         input.is_floating_point()
         and input.dim() > 1
         and input.numel() > 0
-        and (input.is_cuda or _core.unseen(input, *given) and in_plain_order(input))
+        and (input.is_cuda or _core.unseen(input, *given) and (last or in_plain_order(input)))
         and (input.dtype != _core.float64 or all(t.dtype == input.dtype for t in given))
         and all(t.dtype.is_floating_point and t.dim() == 1 for t in given)
     )

@@ -72,3 +72,22 @@ def test_instance_norm_checks_the_channels():
         nn.InstanceNorm1d(4, affine=True)(torch.ones(2, 3))
     with pytest.warns(UserWarning, match="which is not used because affine=False"):
         nn.InstanceNorm2d(4)(torch.randn(2, 2, 3, 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(2, 5, 7, 9), (1, 70, 3, 4), (3, 200, 1, 6)])
+@pytest.mark.parametrize("training", [True, False])
+def test_channels_last(dtype, shape, training):
+    draw = torch.Generator().manual_seed(0)
+    x, g = (torch.randn(shape, generator=draw).to(dtype) for _ in range(2))
+    weight, bias = (torch.randn(shape[1], generator=draw).to(dtype).requires_grad_() for _ in range(2))
+    found = []
+    for format in (torch.contiguous_format, torch.channels_last):
+        seen = x.clone(memory_format=format).requires_grad_()
+        statistics = torch.zeros(shape[1], dtype=dtype), torch.ones(shape[1], dtype=dtype)
+        y = torch.nn.functional.batch_norm(seen, *statistics, weight, bias, training)
+        slopes = torch.autograd.grad(y, (seen, weight, bias), g)
+        assert y.is_contiguous(memory_format=format) and slopes[0].is_contiguous(memory_format=format)
+        found.append((y, *slopes, *statistics))
+    for plain, last in zip(*found, strict=True):
+        torch.testing.assert_close(last, plain, check_stride=False)
