@@ -73,6 +73,12 @@ def test_operators(number, tmp_path):
         assert ran > 100 and not different
 
 
+def test_lists_of_tensors(tmp_path):
+    for found in together(2, "lists", tmp_path):
+        assert len(found) == 30
+        assert all(ours == wanted for ours, wanted in found)
+
+
 @pytest.mark.parametrize(("number", "sequence"), [(2, True), (4, False)])
 def test_training_of_a_plan(number, sequence, tmp_path):
     for alone, spread in together(number, "trained", tmp_path, sequence):
