@@ -153,26 +153,6 @@ def operators(rank: int, number: int, folder: Any) -> list[Any]:
     return [ran, different]
 
 
-def lists(rank: int, number: int, folder: Any) -> list[Any]:
-    """Operators of lists of tensors, and some whose results are no floating-point tensors: (result, the whole's)."""
-    begin(rank, number, folder)
-    mesh = mesh_module.init_device_mesh("cpu", (number,))
-    found: list[Any] = []
-    for place in (R, S(0), S(1)):
-        whole = [torch.arange(15.0).reshape(5, 3).sub(4), torch.ones(4, 6)]
-        spread = [T.distribute_tensor(x.clone(), mesh, [place]) for x in whole]
-        for function in (
-            lambda t: torch._foreach_add(t, 2.0), lambda t: torch._foreach_mul(t, t), lambda t: torch._foreach_norm(t),
-            lambda t: torch._foreach_sub(t, [1.0, 2.0]), lambda t: torch._foreach_add_(t, 1.0) or t,
-            lambda t: [x.argmax(1) for x in t], lambda t: [x.topk(2, 1)[1] for x in t], lambda t: [x.diagonal() for x in t],
-        ):  # fmt: skip
-            found.append(([plain(x.full_tensor()) for x in function(spread)], [plain(x) for x in function(whole)]))
-        found.append((torch.equal(spread[0], spread[0]), True))
-        found.append((torch.equal(spread[0], spread[0] + 1), False))
-    dist.destroy_process_group()
-    return found
-
-
 class Block(nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
