@@ -98,11 +98,30 @@ class DeviceMesh:
     def get_group(self, mesh_dim: int | str | None = None) -> Any:
         """The process group of this process's row in a dimension."""
         more = "If you want to get the list of all the ProcessGroups in the DeviceMesh,please use `get_all_groups()` instead."
-        return self._groups[self._dim(mesh_dim, more)]
+        return self._group(self._dim(mesh_dim, more))
+
+    def _group(self, dim: int) -> Any:
+        """One of an unpickled mesh is found by its name, once somebody asks."""
+        group = self._groups[dim]
+        if isinstance(group, str):
+            from shim_torch.distributed.distributed_c10d import _resolve_process_group
+
+            group = self._groups[dim] = _resolve_process_group(group)
+        return group
 
     def get_all_groups(self) -> list[Any]:
         """Those of all dimensions."""
-        return list(self._groups)
+        return [self._group(dim) for dim in range(self.ndim)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: the groups by their names."""
+        return self.__dict__ | {"_groups": [getattr(group, "group_name", group) for group in self._groups]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Needs no process group. Errors: NotImplementedError for a mesh that PyTorch pickled."""
+        if "_groups" not in state:
+            raise NotImplementedError("torch.distributed.DeviceMesh: shim-torch reads no mesh that PyTorch pickled")
+        self.__dict__.update(state)
 
     def get_rank(self) -> int:
         """This process's rank in the default group."""
@@ -131,7 +150,7 @@ class DeviceMesh:
         at = self._coordinate or (0,) * self.ndim
         grid = self.mesh[tuple(slice(None) if d in dims else at[d] for d in range(self.ndim))]
         return DeviceMesh(
-            self.device_type, grid, mesh_dim_names=names, _groups=[self._groups[d] for d in dims], _root=root
+            self.device_type, grid, mesh_dim_names=names, _groups=[self._group(d) for d in dims], _root=root
         )
 
     def _get_root_mesh(self) -> DeviceMesh:
@@ -149,6 +168,11 @@ class DeviceMesh:
         name = mesh_dim_name or "_".join(names)
         if name in root._flattened:
             return root._flattened[name]
+        if self.ndim > 1 and name in (root.mesh_dim_names or ()):
+            raise ValueError(
+                f"{name} already exists for submesh of the {root!r}. ",
+                f"The mesh_dim_names of submesh and flattened mesh are {root.mesh_dim_names}. Please specify another valid mesh_dim_name.",
+            )
         if self.ndim == 1:
             return self
         dims = list(range(root.ndim)) if root is self else root._names(names)
@@ -173,6 +197,8 @@ class DeviceMesh:
             if len(groups) != 1:
                 raise ValueError("Must pass mesh if passing multiple ProcessGroups")
             mesh = get_process_group_ranks(groups[0])
+        elif isinstance(group, (list, tuple)) and mesh_dim_names is None:
+            raise ValueError("Must pass mesh_dim_names if passing multiple ProcessGroups")
         return DeviceMesh(device_type, mesh, mesh_dim_names=mesh_dim_names, _groups=groups)
 
     def __eq__(self, other: object) -> bool:
@@ -195,7 +221,8 @@ class DeviceMesh:
         names = self.mesh_dim_names or ()
         sizes = [f"{n}={s}" for n, s in zip(names, self._shape, strict=True)] if names else list(map(str, self._shape))
         shape = ", ".join(sizes) + ("," if len(sizes) == 1 and not names else "")
-        return f"DeviceMesh(({shape}), '{self.device_type}', stride={self.mesh.stride()})"
+        stride = tuple(() if n == 1 else step for n, step in zip(self._shape, self.mesh.stride(), strict=True))
+        return f"DeviceMesh(({shape}), '{self.device_type}', stride={stride})"
 
 
 _entered: list[DeviceMesh] = []  # by ``with mesh:``, the last one innermost

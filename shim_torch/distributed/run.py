@@ -85,6 +85,10 @@ def _processes(text: str) -> int:
 
 def _plan(args: argparse.Namespace) -> Plan:
     least, _, most = args.nnodes.partition(":")
+    if not 0 < int(least) <= int(most or least):
+        raise AssertionError(
+            f"min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most or least}"
+        )
     backend, endpoint, run_id = args.rdzv_backend, args.rdzv_endpoint, args.rdzv_id
     if backend not in ("static", "c10d"):
         raise NotImplementedError(
@@ -120,19 +124,22 @@ def run(args: argparse.Namespace) -> None:
             "torch.distributed.run: --numa-binding and --duplicate-*-filters are not supported by shim-torch"
         )
     plan, command = _plan(args), _command(args)
-    folder = args.log_dir or ""
-    if not folder and (args.redirects != "0" or args.tee != "0" or args.local_ranks_filter):
-        folder = tempfile.mkdtemp(prefix="torchelastic_logs_")
+    logs, folder = args.log_dir or "", None  # each run has a folder of its own
+    if not logs and (args.redirects != "0" or args.tee != "0" or args.local_ranks_filter):
+        logs = tempfile.mkdtemp(prefix="torchelastic_logs_")
+    if logs:
+        os.makedirs(logs, exist_ok=True)
+        folder = tempfile.mkdtemp(prefix=f"{plan.run_id}_", dir=logs)
     shown = {int(rank) for rank in args.local_ranks_filter.split(",")} if args.local_ranks_filter else None
 
     def start(local_rank: int, env: dict[str, str], error_file: str) -> CommandWorker:
-        attempt = os.path.join(folder, plan.run_id, f"attempt_{env['TORCHELASTIC_RESTART_COUNT']}")
+        attempt = os.path.join(folder or "", f"attempt_{env['TORCHELASTIC_RESTART_COUNT']}")
         redirects, tees = (Streams.flags(text, plan.processes) for text in (args.redirects, args.tee))
         return CommandWorker(
             local_rank, error_file, command, os.environ | env, Streams(attempt, redirects, tees, shown)
         )
 
-    Agent(plan, start).run()
+    Agent(plan, start, folder=folder).run()
 
 
 def main(args: list[str] | None = None) -> None:

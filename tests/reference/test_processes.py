@@ -162,3 +162,11 @@ def test_seldom_used_arguments_beside_gloo(program, number, tmp_path):
     for ours, theirs in zip(*found, strict=True):
         different = [(key, ours[key], theirs[key]) for key in ours if not same(ours[key], theirs[key], 1e-6)]
         assert not different
+
+
+def test_files_of_spread_tensors_beside_pytorch(tmp_path):
+    found = []
+    for name, end in ENDS.items():
+        (tmp_path / name).mkdir()
+        found.append(processes.together(2, "spread_programs", "files", tmp_path / name, **end))
+    assert same(*found, 0.0), found

@@ -10,7 +10,6 @@ import signal
 import socket
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -70,15 +69,18 @@ def _signals(names: str) -> Iterator[None]:
 
 
 class Agent:
-    """Runs the workers of a plan. ``start``: makes the worker of (local rank, environment, error file)."""
+    """Runs the workers of a plan. ``start``: makes the worker of (local rank, environment, error file).
 
-    def __init__(self, plan: Plan, start: Any, keeps_files: bool = False) -> None:
-        self._plan, self._start, self._keeps_files = plan, start, keeps_files
+    ``folder``: of the run's files, which stay; without it error files are in one of their own.
+    """
+
+    def __init__(self, plan: Plan, start: Any, keeps_files: bool = False, folder: str | None = None) -> None:
+        self._plan, self._start, self._keeps_files = plan, start, keeps_files or folder is not None
         self._store: Any = None
         self._number, self._sizes, self._attempt = 0, [plan.processes], 0
         self._workers: list[Any] = []
         self._serves = False
-        self._errors = workers.error_folder()
+        self._errors = folder or workers.error_folder()
 
     def run(self) -> list[tuple[int, Any]]:
         """(rank, worker) of this node once all ended well. Errors: ChildFailedError; SignalException."""
@@ -181,7 +183,9 @@ class Agent:
         failed = f"failed {self._attempt}"
         self._workers = []
         for local_rank in range(self._plan.processes):
-            error_file = os.path.join(self._errors, f"{self._attempt}_{local_rank}_{uuid.uuid4().hex}.json")
+            own = os.path.join(self._errors, f"attempt_{self._attempt}", str(local_rank))
+            os.makedirs(own, exist_ok=True)
+            error_file = os.path.join(own, "error.json")
             self._workers.append(self._start(local_rank, self._environment(local_rank, error_file), error_file))
         while True:
             codes = [worker.code() for worker in self._workers]

@@ -147,7 +147,7 @@ def _results(
 
     if inplace:
         return empty(specs[0])
-    if func.__name__.startswith("_local_scalar_dense"):
+    if func.__name__.partition(".")[0] in ("_local_scalar_dense", "equal"):
         return None
     values = [empty(specs[numbers[i]]) if i in numbers else x for i, x in enumerate(flat)]
     args, kwargs = tree_unflatten(values, tree)

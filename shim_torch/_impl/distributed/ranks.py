@@ -43,6 +43,12 @@ def _known(group: Any) -> ProcessGroup:
     return group
 
 
+def _own(group: Any) -> ProcessGroup:
+    if group == GroupMember.NON_GROUP_MEMBER:
+        raise ValueError("Invalid process group specified")
+    return _known(found(group))
+
+
 def get_rank(group: Any = None) -> int:
     """This process's number in the group, -1 for a group that it is not in."""
     found()
@@ -56,13 +62,13 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> str:
-    """The backend's name."""
-    return Backend(_known(found(group))._backend)
+    """The backend's name. Errors: ValueError for a group that this process is not in."""
+    return Backend(_own(group)._backend)
 
 
 def get_backend_config(group: Any = None) -> str:
     """Which backend serves which kind of device, as text."""
-    return repr(BackendConfig(_known(group)._backend))
+    return repr(BackendConfig(_own(group)._backend))
 
 
 def get_default_backend_for_device(device: Any) -> str:

@@ -154,8 +154,8 @@ def _report(group: Any, limit: timedelta, _: bool) -> None:
         _message(group, Act.RECEIVE, 0).wait(limit)
     except DistBackendError as error:
         text = (
-            f"[Rank {group.rank()}]: Rank {group.rank()} failed to pass monitoredBarrier in "
-            f"{int(limit / timedelta(milliseconds=1))} ms: rank 0 did not answer ({error})"
+            f"Rank {group.rank()} successfully reached monitoredBarrier, but received errors while waiting for send/recv from "
+            f"rank 0. Please check rank 0 logs for faulty rank.\n Original exception: \n{error}"
         )
         group._engine.abort(text)
         raise DistBackendError(text) from None

@@ -74,7 +74,7 @@ def _both(mesh: Any, inner: Any) -> Any:
     names = (*(mesh.mesh_dim_names or ()), *(inner.mesh_dim_names or ()))
     return DeviceMesh(
         mesh.device_type, outer + inner.mesh - mesh.get_rank(), mesh_dim_names=names or None,
-        _groups=[*mesh._groups, *inner._groups], _root=root,
+        _groups=[*mesh.get_all_groups(), *inner.get_all_groups()], _root=root,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import string
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,10 @@ class CommandWorker(Worker):
     ) -> None:
         super().__init__(local_rank, error_file)
         self._open: list[Any] = []
+        template = env.get("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "[${role_name}${local_rank}]:")
+        self._prefix = string.Template(template).safe_substitute(
+            role_name=env["ROLE_NAME"], rank=env["RANK"], local_rank=local_rank
+        )
         outputs = [self._output(name, bit, streams) for bit, name in ((1, "stdout"), (2, "stderr"))]
         self._process = subprocess.Popen(command, env=env, stdout=outputs[0], stderr=outputs[1])
         self.pid = self._process.pid
@@ -90,7 +95,7 @@ class CommandWorker(Worker):
                 copy.write(line)
                 copy.flush()
                 shown = getattr(sys, name)
-                shown.write(f"[rank{self.local_rank}]:{line.decode(errors='replace')}")
+                shown.write(self._prefix + line.decode(errors="replace"))
                 shown.flush()
 
     def code(self) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.distributed import dispatch, parts, redistribute
+from shim_torch._impl.distributed import dispatch, parts, redistribute, sharding_rules_more, spread_files
 from shim_torch._impl.native import _core
 from shim_torch.distributed.device_mesh import DeviceMesh, entered_mesh, init_device_mesh
 from shim_torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
@@ -273,6 +273,8 @@ zeros = _factory("zeros")
 ones = _factory("ones")
 empty = _factory("empty")
 full = _factory("full")
+
+spread_files.allow([DTensor, DTensorSpec, DeviceMesh, TensorMeta, Shard, Replicate, Partial, _rebuilt])
 
 
 def __getattr__(name: str) -> Any:

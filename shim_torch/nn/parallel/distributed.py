@@ -60,6 +60,8 @@ class DistributedDataParallel(Module):
             )
         self.module, self.device_ids, self.output_device = module, device_ids, output_device
         group: Any = process_group if process_group is not None else distributed.group.WORLD
+        if isinstance(group, int):
+            raise TypeError("DistributedDataParallel: this process is not in the group that process_group names")
         self.process_group = group
         self.dim, self.broadcast_buffers, self.find_unused_parameters = dim, broadcast_buffers, find_unused_parameters
         self.gradient_as_bucket_view, self.static_graph = gradient_as_bucket_view, static_graph

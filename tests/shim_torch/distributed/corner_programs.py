@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -54,6 +55,7 @@ def groups(rank: int, number: int, folder: Any) -> dict[str, Any]:
         "rank": lambda: dist.get_rank(3),
         "backend": lambda: dist.get_backend(3),
         "reduce": lambda: dist.all_reduce(torch.ones(1), group=3),
+        "backend of others": lambda: dist.get_backend(first),
         "ranks of others": lambda: (
             dist.get_process_group_ranks(first),
             dist.get_global_rank(first, 0),
@@ -66,7 +68,9 @@ def groups(rank: int, number: int, folder: Any) -> dict[str, Any]:
         "group's seconds": lambda: dist.new_group([0], timeout=20.0),
         "waited seconds": lambda: dist.all_reduce(torch.ones(1), async_op=True).wait(20.0),
     }
-    return {name: told(call) for name, call in calls.items()}
+    found = {name: told(call) for name, call in calls.items()}
+    late = told(lambda: dist.monitored_barrier(every, timedelta(seconds=1))) if rank else time.sleep(2)
+    return {**found, "late": late and (late[0].replace("DistBackendError", "RuntimeError"), late[1].partition("\n")[0])}
 
 
 class Either(torch.nn.Module):

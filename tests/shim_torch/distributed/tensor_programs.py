@@ -109,6 +109,15 @@ def _cases() -> dict[str, tuple[Any, tuple[tuple[int, ...], ...]]]:
         "slice": (lambda a: a[:, 2:6].unsqueeze(0).expand(3, 4, 4), ((4, 8),)),
         "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), ((2, 4, 4, 8),) * 3),
         "bmm": (lambda a, b: torch.bmm(a, b), ((4, 4, 8), (4, 8, 4))),
+        "var": (lambda a: a.var(0) + a.std(0, unbiased=False), ((4, 8),)),
+        "logsumexp": (lambda a: a.logsumexp(1), ((4, 8),)),
+        "mse": (lambda a, b: F.mse_loss(a, b), ((4, 8), (4, 8))),
+        "mse_sum": (lambda a, b: F.mse_loss(a, b, reduction="sum"), ((4, 8), (4, 8))),
+        "roll": (lambda a: a.roll(1, 0) * a.flip(1), ((4, 8),)),
+        "pad": (lambda a: F.pad(a, (1, 2)), ((4, 8),)),
+        "unbind": (lambda a: a.unbind(1)[2] * 2, ((4, 8),)),
+        "repeat": (lambda a: a.repeat(2, 1, 1), ((4, 8),)),
+        "topk": (lambda a: a.topk(2, 1)[0], ((4, 8),)),
         "where": (lambda a, b: torch.where(a > b, a, b), ((4, 8), (4, 8))),
     }
 
@@ -130,6 +139,8 @@ def operators(rank: int, number: int, folder: Any) -> list[Any]:
             ]
             result = function(*spread)
             fine = torch.allclose(result.full_tensor(), wanted) and tuple(result.shape) == tuple(wanted.shape)
+            with torch.no_grad():  # other operators, where nothing is kept for backward
+                fine = fine and torch.allclose(function(*spread).full_tensor(), wanted)
             result.sin().sum().backward()
             for leaf, x in zip(leaves, spread, strict=True):
                 fine = (

@@ -33,6 +33,12 @@ def test_groups_and_timeouts(tmp_path):
         for call in ("backend", "reduce"):
             assert found[call][0] == "ValueError" and "Process group 3 is not initialized" in found[call][1]
         assert found["ranks of others"] == [[0], 0, -rank]
+        assert found["backend of others"] == (
+            "gloo" if rank == 0 else ("ValueError", "Invalid process group specified")
+        )
+        text = "Rank 1 successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0. "
+        text += "Please check rank 0 logs for faulty rank."
+        assert found["late"] == (None if rank == 0 else ("RuntimeError", text))
         assert found["message"].startswith(f"P2POp(isend pg=0, group_src={rank}, group_dst=0,  torch.Size([2])")
         assert found["method"] is None and found["seconds"] is None and found["waited seconds"] is True
         for call in ("whole seconds", "group's seconds"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -72,8 +73,21 @@ def test_restart_after_a_failure(tmp_path):
     assert code == 0, output
     line = "2 [2.0, 2.0]"
     assert said(tmp_path) == {f"{attempt} {rank}": f"{line} {rank} 0" for attempt in (0, 1) for rank in (0, 1)}
-    assert "[rank0]:out of 0\n" in output and "ValueError: not yet" in output
-    assert (tmp_path / "logs/job/attempt_1/1/stdout.log").read_text() == "out of 1\n"
+    assert "[default0]:out of 0\n" in output and "ValueError: not yet" in output
+    (folder,) = (tmp_path / "logs").iterdir()
+    assert folder.name.startswith("job_") and (folder / "attempt_1/1/stdout.log").read_text() == "out of 1\n"
+    (told,) = folder.glob("attempt_0/*/error.json")
+    assert "not yet" in json.loads(told.read_text())["message"]["message"]
+
+
+def test_lines_may_begin_otherwise_and_fewest_nodes_are_not_above_most(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "<${role_name} ${rank}> ")
+    ((output, code),) = ended(
+        torchrun(tmp_path, "--standalone", "--nproc-per-node", "2", "--tee", "3", "--role", "job")
+    )
+    assert code == 0 and "<job 0> out of 0\n" in output, output
+    ((output, code),) = ended(torchrun(tmp_path, "--nnodes", "2:1"))
+    assert code and "min_nodes must be > 0 and <= max_nodes, got min_nodes=2, max_nodes=1" in output
 
 
 def test_a_failure_is_told(tmp_path):

@@ -73,6 +73,21 @@ def test_operators(number, tmp_path):
         assert ran > 100 and not different
 
 
+def test_copies_and_files(tmp_path):
+    for rank, found in enumerate(processes.together(2, "spread_programs", "files", tmp_path)):
+        part, whole = [[[0.0, 1.0, 2.0]], [[3.0, 4.0, 5.0]]][rank], [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]
+        assert found[:4] == [True, True, ("float32", part), ("float32", whole)]
+        assert found[4:8] == [[0, 1]] * 4
+        assert found[8][0] == found[9][0] == "ValueError" and "dp already exists for submesh" in found[8][1]
+        assert found[10:] == [("float32", part), "(Shard(dim=0), Replicate())"]
+
+
+def test_lists_of_tensors(tmp_path):
+    for found in processes.together(2, "spread_programs", "lists", tmp_path):
+        assert len(found) == 30
+        assert all(ours == wanted for ours, wanted in found)
+
+
 @pytest.mark.parametrize(("number", "sequence"), [(2, True), (4, False)])
 def test_training_of_a_plan(number, sequence, tmp_path):
     for alone, spread in together(number, "trained", tmp_path, sequence):
