@@ -123,7 +123,7 @@ void Session::went(TreeNode& node, std::span<const Tensor> results) {
   ++learned;
 }
 
-void Session::asked(const Storage* s, const char* reason) {
+void Session::asked(const Storage*, const char* reason) {
   CHECK(Kind::Runtime, !flushing_, "a compiled operator reads memory that is not among its arguments");
   Break b = who_asks ? who_asks(reason) : Break{};
   b.operators = at_->depth;
