@@ -169,8 +169,9 @@ def test_version_check():
 def test_allowed_by_the_user():
     from shim_torch._weights_only_unpickler import _get_user_allowed_globals
 
+    before = _get_user_allowed_globals()
     with torch.serialization.safe_globals([types.SimpleNamespace, (types.SimpleNamespace, "a.B")]):
-        assert _get_user_allowed_globals() == {
+        assert _get_user_allowed_globals() == before | {
             "types.SimpleNamespace": types.SimpleNamespace,
             "a.B": types.SimpleNamespace,
         }
