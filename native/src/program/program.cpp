@@ -168,8 +168,8 @@ void release_arena(void* arena, void*) { static_cast<Storage*>(arena)->release()
 
 Ref<Storage> part_of(const Ref<Storage>& arena, const Arena::Part& part) {
   arena->retain();
-  auto made =
-      make<Storage>(static_cast<char*>(arena->data()) + part.offset, part.bytes, arena->device(), release_arena, arena.get());
+  auto made = make<Storage>(
+      static_cast<char*>(arena->data()) + part.offset, part.bytes, arena->device(), release_arena, arena.get());
   made->set_resizable(false);
   return made;
 }
