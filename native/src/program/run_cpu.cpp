@@ -12,10 +12,6 @@ namespace {
 constexpr int64_t kLeastBlock = 1024;      // elements: of fewer, calls of loops take a good part of the time
 constexpr int64_t kCacheBytes = 24 << 10;  // of all buffers of a block
 
-}  // namespace
-
-namespace {
-
 // Whether a store takes the load as it is while another one writes to where it comes from: it is copied before they do.
 bool stored_and_written(const Group& g, size_t load) {
   const Source value{Source::load, uint16_t(load)};
@@ -39,42 +35,9 @@ CpuGroup::CpuGroup(const Group& g) {
     loads_.push_back(move(nest.loads[k], g.loads[k].ref, g.loads[k].ref.dtype, g.loads[k].as));
     if (stored_and_written(g, k)) loads_.back().as_it_is = false;
   }
-  place_nodes(g);
-}
-
-// Which buffer each node's block is in: one that nobody reads any more is used again.
-void CpuGroup::place_nodes(const Group& g) {
-  const size_t n = g.nodes.size();
-  std::vector<size_t> last(n, 0);
-  for (size_t i = 0; i < n; ++i)
-    for (int k = 0; k < g.nodes[i].count; ++k)
-      if (g.nodes[i].args[k].kind == Source::node) last[g.nodes[i].args[k].index] = i;
-  direct_.assign(n, -1);
-  for (size_t s = 0; s < g.stores.size(); ++s) {
-    if (g.stores[s].value.kind != Source::node) continue;
-    const size_t i = g.stores[s].value.index;
-    last[i] = n;
-    if (stores_[s].packed && stores_[s].as_it_is && direct_[i] < 0 && !read_later(g, g.stores[s].ref, i))
-      direct_[i] = int(s);
-  }
-  std::vector<int> free;
-  for (size_t i = 0; i < n; ++i) {
-    int place = -1;
-    if (direct_[i] < 0) {
-      place = free.empty() ? buffers_++ : free.back();
-      if (!free.empty()) free.pop_back();
-    }
-    places_.push_back(place);
-    for (size_t before = 0; before < i; ++before)
-      if (last[before] == i && places_[before] >= 0) free.push_back(places_[before]);
-    const Node& node = g.nodes[i];
-    element_ = std::max({element_, int64_t(itemsize(node.in)), int64_t(itemsize(node.result))});
-    const bool narrow = node.narrow != DType::undefined;
-    to_.push_back(node.cpu ? nullptr : converter(node.in, narrow ? node.narrow : node.result));
-    back_.push_back(!node.cpu && narrow ? converter(node.narrow, node.result) : nullptr);
-  }
-  for (const Load& l : g.loads) element_ = std::max(element_, int64_t(itemsize(l.as)));
-  for (const Number& k : g.numbers) element_ = std::max(element_, int64_t(itemsize(k.in)));
+  place_nodes(g, [&](size_t s, size_t node) {
+    return stores_[s].packed && stores_[s].as_it_is && !read_later(g, g.stores[s].ref, node);
+  });
   const auto in_buffers = int64_t(size_t(buffers_) + g.loads.size() + g.numbers.size() + g.stores.size());
   block_ = std::clamp<int64_t>(kCacheBytes / (element_ * in_buffers) / 64 * 64, kLeastBlock, 4096);
 }

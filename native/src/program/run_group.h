@@ -3,7 +3,7 @@
 #include <array>
 
 #include "cpu/row_scalar.h"
-#include "program/group.h"
+#include "program/node_places.h"
 
 namespace shim::program {
 
@@ -11,14 +11,13 @@ namespace shim::program {
 void number_bytes(const Number&, std::span<const Scalar> parameters, char* bytes);
 
 // A group's loops over blocks of elements that stay in the processor's cache: each operator is its vector loop over a block.
-class CpuGroup {
+class CpuGroup : NodePlaces {
  public:
   explicit CpuGroup(const Group&);
   void run(const Group&, Storages, std::span<const Scalar> parameters) const;
 
  private:
   friend struct BlockRun;
-  void place_nodes(const Group&);
   bool read_later(const Group&, const TensorRef&, size_t node) const;
   struct Move {                  // of a load or store
     std::vector<int64_t> steps;  // bytes along the nest's dims, innermost first
@@ -30,22 +29,17 @@ class CpuGroup {
   };
   std::vector<int64_t> sizes_;  // of the nest, innermost first
   std::vector<Move> loads_, stores_;
-  std::vector<int> places_;                   // the buffer of each node
-  std::vector<int> direct_;                   // the store into whose memory a node's loop writes; -1: into its buffer
-  std::vector<const Conversion*> to_, back_;  // of conversions
-  int buffers_ = 0;
-  int64_t block_ = 0, element_ = 0;  // elements of a block, bytes of the largest
+  int64_t block_ = 0;  // elements
 };
 
 // A group that reduces rows: a few are computed whole, while they stay in the processor's cache.
-class CpuRows {
+class CpuRows : NodePlaces {
  public:
   explicit CpuRows(const Group&);
   void run(const Group&, Storages, std::span<const Scalar> parameters) const;
 
  private:
   friend struct RowRun;
-  void place_nodes(const Group&);
   struct Move {                  // of a load or store
     std::vector<int64_t> steps;  // bytes along the dims but the last
     int64_t step = 0, size = 0;  // along the last; of an element in memory
@@ -63,12 +57,9 @@ class CpuRows {
     RowScalar loop = nullptr;
     int number = 0;  // which operand has one element a row
   };
-  std::vector<WithNumber> with_number_;       // of nodes
-  std::vector<int> direct_;                   // the store into whose memory a node's loop writes; -1: into its buffer
-  std::vector<int> places_;                   // the buffer of each node
-  std::vector<const Conversion*> to_, back_;  // of conversions
-  int buffers_ = 0, spreads_ = 0;
-  int64_t element_ = 1, at_once_ = 1;
+  std::vector<WithNumber> with_number_;  // of nodes
+  int spreads_ = 0;
+  int64_t at_once_ = 1;
 };
 
 }  // namespace shim::program

@@ -62,38 +62,9 @@ CpuRows::CpuRows(const Group& g) : outer_(g.shape), spread_(g.nodes.size(), -1) 
   }
   for (size_t k = 0; k < stores_.size(); ++k)
     if (!stores_[k].of_row) spread(g.stores[k].value);
-  place_nodes(g);
-}
-
-// A buffer that nobody reads any more is used again.
-void CpuRows::place_nodes(const Group& g) {
-  const size_t n = g.nodes.size();
-  std::vector<size_t> last(n, 0);
-  for (size_t i = 0; i < n; ++i)
-    for (int k = 0; k < g.nodes[i].count; ++k)
-      if (g.nodes[i].args[k].kind == Source::node) last[g.nodes[i].args[k].index] = i;
-  direct_.assign(n, -1);
-  for (size_t s = 0; s < g.stores.size(); ++s) {
-    if (g.stores[s].value.kind != Source::node) continue;
-    const size_t i = g.stores[s].value.index;
-    last[i] = n;
-    const bool converts = g.stores[s].from != g.stores[s].ref.dtype;
-    if (stores_[s].packed && !converts && !g.nodes[i].of_row && direct_[i] < 0) direct_[i] = int(s);
-  }
-  std::vector<int> free;
-  for (size_t i = 0; i < n; ++i) {
-    const Node& node = g.nodes[i];
-    places_.push_back(free.empty() ? buffers_++ : free.back());
-    if (!free.empty()) free.pop_back();
-    for (size_t before = 0; before < i; ++before)
-      if (last[before] == i) free.push_back(places_[before]);
-    element_ = std::max({element_, int64_t(itemsize(node.in)), int64_t(itemsize(node.result))});
-    const bool converts = !node.cpu && !node.row, narrow = node.narrow != DType::undefined;
-    to_.push_back(converts ? converter(node.in, narrow ? node.narrow : node.result) : nullptr);
-    back_.push_back(converts && narrow ? converter(node.narrow, node.result) : nullptr);
-  }
-  for (const Load& l : g.loads) element_ = std::max(element_, int64_t(itemsize(l.as)));
-  for (const Number& k : g.numbers) element_ = std::max(element_, int64_t(itemsize(k.in)));
+  place_nodes(g, [&](size_t s, size_t node) {
+    return stores_[s].packed && g.stores[s].from == g.stores[s].ref.dtype && !g.nodes[node].of_row;
+  });
 }
 
 struct RowRun {  // of one thread
