@@ -181,10 +181,7 @@ struct Seen {
 Seen seen(const Tensor& t, DType compute) {
   const int64_t batch = t->sizes()[0], channels = t->sizes()[1],
                 span = batch && channels ? t->numel() / (batch * channels) : 0;
-  if (lies_in_lines(*t)) {
-    Tensor images = of_dtype(t, compute);
-    if (lies_in_lines(*images)) return {std::move(images), {batch, channels, span}, false, true};
-  }
+  if (Tensor images = in_lines(t, compute)) return {std::move(images), {batch, channels, span}, false, true};
   if (span != 1) return {contiguous_of(t, compute), {batch, channels, span}, false};
   Tensor flat = view(*contiguous(t), Dims{batch, channels});
   return {contiguous_of(transpose(*flat, 0, 1), compute), {1, channels, batch}, true};

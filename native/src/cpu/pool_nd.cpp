@@ -132,10 +132,6 @@ bool window_spans(const Tensor& x, const VolumeWindows& w, bool ceil_mode, bool 
   return true;
 }
 
-}  // namespace
-
-namespace {
-
 // The spans of a pool of images in channels last, where it is one.
 template <int n> bool spans_of_lines(const Tensor& x, IntArrayRef parts, Spans (&spans)[2]) {
   if (n != 2 || !wide_float(x) || !lies_in_lines(*x) || parts.size() != 2) return false;

@@ -50,26 +50,11 @@ void max_plane(
   }
 }
 
-struct Span {
-  int64_t first, last, counted;
-};  // of the input, and how many places the mean is of
-Span span_at(int64_t i, const Window& w, int d, int64_t size, bool include_pad) {
-  const int64_t start = i * w.stride[d] - w.padding[d], end = std::min(start + w.kernel[d], size + w.padding[d]);
-  const int64_t first = std::max<int64_t>(start, 0), last = std::min(end, size);
-  return {first, last, include_pad ? end - start : last - first};
-}
-
-// f(place, first row, last row, first column, last column, divisor) for every window.
-template <class F>
-void each_window(const Window& w, int64_t height, int64_t width, int64_t rows, int64_t cols, bool include_pad,
-    int64_t divisor, F&& f) {
-  for (int64_t r = 0; r < rows; ++r) {
-    const Span v = span_at(r, w, 0, height, include_pad);
-    for (int64_t c = 0; c < cols; ++c) {
-      const Span h = span_at(c, w, 1, width, include_pad);
-      f(r * cols + c, v, h, divisor ? divisor : v.counted * h.counted);
-    }
-  }
+// f(place, rows, columns, divisor) for every window.
+template <class F> void each_window(const Spans& rows, const Spans& cols, int64_t divisor, F&& f) {
+  int64_t place = 0;
+  for (const BoxSpan& v : rows)
+    for (const BoxSpan& h : cols) f(place++, v, h, divisor ? divisor : v.counted * h.counted);
 }
 
 Tensor max_planes(const Tensor& x, const Window& w, int64_t height, int64_t width, Tensor* indices) {
@@ -85,51 +70,49 @@ Tensor max_planes(const Tensor& x, const Window& w, int64_t height, int64_t widt
   return out;
 }
 
-Tensor mean_planes(const Tensor& x, const Window& w, int64_t height, int64_t width, bool include_pad, int64_t divisor) {
+// How many elements the windows of a plane have, about.
+int64_t work_of(const Window& w, const Spans& rows, const Spans& cols) {
+  return int64_t(rows.size() * cols.size()) * w.kernel[0] * w.kernel[1];
+}
+
+Tensor mean_planes(const Tensor& x, const Window& w, const Spans& rows, const Spans& cols, int64_t divisor) {
   const int64_t planes = x->sizes()[0], h = x->sizes()[1], v = x->sizes()[2];
+  const auto height = int64_t(rows.size()), width = int64_t(cols.size());
   Tensor out = empty(Dims{planes, height, width}, x->dtype(), Device{});
   by_dtype(x->dtype(), [&]<class T>(T) {
-    parallel_each(planes, height * width * w.kernel[0] * w.kernel[1], [&](int64_t p) {
+    parallel_each(planes, work_of(w, rows, cols), [&](int64_t p) {
       const T* from = x->data_as<T>() + p * h * v;
       T* to = out->data_as<T>() + p * height * width;
-      each_window(
-          w, h, v, height, width, include_pad, divisor, [&](int64_t place, Span rows, Span cols, int64_t count) {
-            T sum = 0;
-            for (int64_t i = rows.first; i < rows.last; ++i)
-              for (int64_t j = cols.first; j < cols.last; ++j) sum += from[i * v + j];
-            to[place] = sum / T(count);
-          });
+      each_window(rows, cols, divisor, [&](int64_t place, const BoxSpan& r, const BoxSpan& c, int64_t count) {
+        T sum = 0;
+        for (int64_t i = r.first; i < r.last; ++i)
+          for (int64_t j = c.first; j < c.last; ++j) sum += from[i * v + j];
+        to[place] = sum / T(count);
+      });
     });
   });
   return out;
 }
 
-Tensor mean_planes_backward(
-    const Tensor& g, const Window& w, int64_t height, int64_t width, bool include_pad, int64_t divisor) {
+Tensor mean_planes_backward(const Tensor& g, const Window& w, const Spans& rows, const Spans& cols, int64_t divisor,
+    int64_t height, int64_t width) {
   const int64_t planes = g->sizes()[0], h = g->sizes()[1], v = g->sizes()[2];
   Tensor out = empty(Dims{planes, height, width}, g->dtype(), Device{});
   by_dtype(g->dtype(), [&]<class T>(T) {
-    parallel_each(planes, h * v * w.kernel[0] * w.kernel[1], [&](int64_t p) {
+    parallel_each(planes, work_of(w, rows, cols), [&](int64_t p) {
       const T* from = g->data_as<T>() + p * h * v;
       T* to = out->data_as<T>() + p * height * width;
       std::fill_n(to, height * width, T(0));
-      each_window(
-          w, height, width, h, v, include_pad, divisor, [&](int64_t place, Span rows, Span cols, int64_t count) {
-            const T part = from[place] / T(count);
-            for (int64_t i = rows.first; i < rows.last; ++i)
-              for (int64_t j = cols.first; j < cols.last; ++j) to[i * width + j] += part;
-          });
+      each_window(rows, cols, divisor, [&](int64_t place, const BoxSpan& r, const BoxSpan& c, int64_t count) {
+        const T part = from[place] / T(count);
+        for (int64_t i = r.first; i < r.last; ++i)
+          for (int64_t j = c.first; j < c.last; ++j) to[i * width + j] += part;
+      });
     });
   });
   return out;
 }
 
-// Images in channels last, of the compute dtype; null where they lie otherwise.
-Tensor in_lines(const Tensor& x) {
-  if (!lies_in_lines(*x)) return {};
-  Tensor images = of_dtype(x, compute_dtype(x->dtype()));
-  return lies_in_lines(*images) ? images : Tensor{};
-}
 // Where windows lie along a dim, `many` of them over `size` places.
 Spans spans_along(int d, const Window& w, int64_t size, int64_t many, bool include_pad) {
   return spans_of_windows(size, many, w.kernel[d], w.stride[d], w.padding[d], w.dilation[d], include_pad);
@@ -167,7 +150,7 @@ bool pool_of(const Tensor& x, int n, IntArrayRef kernel, IntArrayRef stride, Int
     if (p->sizes[i] < 1) return false;
     if (i == 1 || n == 2) p->shape[p->shape.size() - 2 + size_t(i)] = p->sizes[i];
   }
-  if (Tensor images = n == 2 ? in_lines(x) : Tensor{}) {
+  if (Tensor images = n == 2 ? in_lines(x, compute_dtype(x->dtype())) : Tensor{}) {
     p->lines = true, p->planes = std::move(images);
     return true;
   }
@@ -207,12 +190,11 @@ Outcome<Tensor> mean_pool(const Tensor& x, IntArrayRef kernel, IntArrayRef strid
   PoolOfPlanes p;
   if (!floats_of_planes(x)) return kChannelsLastOrNoFloats;
   if (!pool_of(x, n, kernel, stride, padding, dilation, ceil_mode, &p)) return kUnsuitedWindows;
-  if (p.lines) {
-    const Spans rows = spans_along(0, p.window, x->sizes()[2], p.sizes[0], include_pad),
-                cols = spans_along(1, p.window, x->sizes()[3], p.sizes[1], include_pad);
-    return of_dtype(mean_of_lines(p.planes, rows, cols, divisor), x->dtype());
-  }
-  const Tensor out = mean_planes(p.planes, p.window, p.sizes[0], p.sizes[1], include_pad, divisor);
+  const IntArrayRef sizes = p.planes->sizes();
+  const Spans rows = spans_along(0, p.window, sizes[sizes.size() - 2], p.sizes[0], include_pad),
+              cols = spans_along(1, p.window, sizes.back(), p.sizes[1], include_pad);
+  if (p.lines) return of_dtype(mean_of_lines(p.planes, rows, cols, divisor), x->dtype());
+  const Tensor out = mean_planes(p.planes, p.window, rows, cols, divisor);
   return in_format_of(x, of_dtype(view(*out, p.shape), x->dtype()));
 }
 template Outcome<Tensor> mean_pool<1>(const Tensor&, IntArrayRef, IntArrayRef, IntArrayRef, bool, bool, int64_t);
@@ -228,14 +210,13 @@ Outcome<Tensor> mean_pool_backward(const Tensor& g, IntArrayRef size, IntArrayRe
     return kUnsuitedWindows;
   Dims shape(g->sizes().begin(), g->sizes().end());
   const int64_t h = shape[shape.size() - 2], v = shape.back();
-  if (const Tensor images = in_lines(g)) {
-    w.dilation[0] = w.dilation[1] = 1;
-    const Spans rows = spans_along(0, w, sizes[0], h, include_pad), cols = spans_along(1, w, sizes[1], v, include_pad);
+  w.dilation[0] = w.dilation[1] = 1;
+  const Spans rows = spans_along(0, w, sizes[0], h, include_pad), cols = spans_along(1, w, sizes[1], v, include_pad);
+  if (const Tensor images = in_lines(g, compute_dtype(g->dtype())))
     return of_dtype(mean_of_lines_backward(images, rows, cols, divisor, sizes[0], sizes[1]), g->dtype());
-  }
   shape[shape.size() - 2] = sizes[0], shape.back() = sizes[1];
   const Tensor planes = view(*contiguous_of(g, compute_dtype(g->dtype())), Dims{g->numel() / (h * v), h, v});
-  const Tensor out = mean_planes_backward(planes, w, sizes[0], sizes[1], include_pad, divisor);
+  const Tensor out = mean_planes_backward(planes, w, rows, cols, divisor, sizes[0], sizes[1]);
   return of_dtype(view(*out, shape), g->dtype());
 }
 

@@ -34,6 +34,12 @@ inline Tensor contiguous_of(const Tensor& t, DType dtype) {  // contiguous; null
   return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype));
 }
 inline Tensor of_dtype(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
+// Images in channels last, of a dtype; null where they lie otherwise.
+inline Tensor in_lines(const Tensor& x, DType dtype) {
+  if (!lies_in_lines(*x)) return {};
+  Tensor images = of_dtype(x, dtype);
+  return lies_in_lines(*images) ? images : Tensor{};
+}
 
 // One or `n` numbers as those of height and width; of one dim, the height's is `missing`. False: others, or one below `least`.
 inline bool pair_of(IntArrayRef dims, int n, int64_t least, int64_t missing, int64_t (&out)[2]) {
