@@ -9,6 +9,7 @@
 #include "autograd/node_states.h"
 #include "autograd/node_watch.h"
 #include "autograd/nodes.h"
+#include "autograd/operator_node.h"
 #include "autograd/streams.h"
 #include "core/sparse.h"
 
@@ -157,9 +158,10 @@ class GraphTask {
     if (apart_ && place) apart_->before_sum(*edge.node, place);
     if (!place) {
       place = std::move(g);
-    } else if (!options_.create_graph && place->use_count() == 1 && place->storage()->use_count() == 1 &&
-               place->dtype() == g->dtype() && place->is_contiguous() && !is_sparse(*place) &&
-               !(SubclassOps::watched && SubclassOps::watched(g))) {
+    } else if (!options_.create_graph &&
+               !operators_are_traced &&  // a trace holds memory, and is to see the same each time
+               place->use_count() == 1 && place->storage()->use_count() == 1 && place->dtype() == g->dtype() &&
+               place->is_contiguous() && !is_sparse(*place) && !(SubclassOps::watched && SubclassOps::watched(g))) {
       engine_ops().add_(place, g);
     } else {  // a dense sum of both kinds starts at the dense one; of sparse ones the later comes first
       place = is_sparse(*place) ? engine_ops().add(g, place) : engine_ops().add(place, g);
