@@ -226,7 +226,8 @@ Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm(const Tensor& x, const 
       run(s.layout, s.data->data_as<T>(), data_or_null<T>(w), data_or_null<T>(b), eps, of_batch, m->data_as<T>(),
           v->data_as<T>(), out->data_as<T>());
     });
-    return std::tuple(back(s, out, x), m, v);
+    const auto of_call = [&](const Tensor& t) { return of_batch ? t : empty(Dims{0}, compute, Device{}); };
+    return std::tuple(back(s, out, x), of_call(m), of_call(v));
   });
 }
 

@@ -141,6 +141,7 @@ Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm(const Tensor& input, co
   void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
   launch(apply, {s.channels, s.parts, s.threads}, device, x->data(), out->data(), mean->data(), variance->data(),
       data_or_null(weight), data_or_null(bias), Bytes{epsilon}, s.channels, s.inner, s.groups);
+  if (!of_batch) mean = variance = empty(Dims{0}, compute, x->device());
   return std::tuple{in_format_of(out, input), mean, variance};
 }
 

@@ -133,24 +133,31 @@ def _grads(g, input, weight, mean, variance, eps, of_batch):
     return in_format(dx, suggested_format([input])), dw, db
 
 
-def _all_grads(g, input, weight, of_batch, result1, result2, eps):
-    dx, dw, db = _grads(g, input, weight, result1, result2, eps, of_batch)
+def _statistics(mean, variance, of_batch, result1, result2):
+    return (result1, result2) if of_batch else (mean, variance)
+
+
+def _all_grads(g, input, weight, mean, variance, of_batch, result1, result2, eps):
+    used = _statistics(mean, variance, of_batch, result1, result2)
+    dx, dw, db = _grads(g, input, weight, *used, eps, of_batch)
     return dx, (dw if weight is None else dw.to(weight.dtype)), (db if weight is None else db.to(weight.dtype))
 
 
-def _input_grad(g, input, weight, of_batch, result1, result2, eps):
-    return _grads(g, input, weight, result1, result2, eps, of_batch)[0]
+def _input_grad(g, input, weight, mean, variance, of_batch, result1, result2, eps):
+    return _grads(g, input, weight, *_statistics(mean, variance, of_batch, result1, result2), eps, of_batch)[0]
 
 
-def _weight_grad(g, input, weight, of_batch, result1, result2, eps):
-    return _grads(g, input, weight, result1, result2, eps, of_batch)[1].to(weight.dtype)
+def _weight_grad(g, input, weight, mean, variance, of_batch, result1, result2, eps):
+    used = _statistics(mean, variance, of_batch, result1, result2)
+    return _grads(g, input, weight, *used, eps, of_batch)[1].to(weight.dtype)
 
 
 @op(
     "shim::channel_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? variance, bool of_batch, float eps) -> (Tensor, Tensor, Tensor)",
-    shape=lambda input: [input.shape, (input.shape[1],), (input.shape[1],)],
+    shape=lambda input, of_batch: [input.shape, *[(input.shape[1] if of_batch else 0,)] * 2],
     dtype=lambda input: (accumulation_dtype(input.dtype), [input.dtype, *[accumulation_dtype(input.dtype)] * 2]),
     native="channel_norm",
+    gradient_name="NativeBatchNormBackward0",
     differentiable=(0,),
     grad={
         "input": _input_grad,
@@ -162,14 +169,15 @@ def _weight_grad(g, input, weight, of_batch, result1, result2, eps):
 )
 def channel_norm(xp, input, weight, bias, mean, variance, of_batch, eps):
     """(input - mean) / sqrt(variance + eps) * weight + bias a channel (dim 1), with the batch's statistics (``of_batch``)
-    or the given ones; and the statistics."""
+    or the given ones; and the batch's statistics, (0,) without it: results that are arguments would be no step of a program."""
     axes = tuple(d for d in range(input.ndim) if d != 1)
     shape = (1, -1, *[1] * (input.ndim - 2))
     if of_batch:
         mean, variance = input.mean(axis=axes), input.var(axis=axes)
     y = (input - mean.reshape(shape)) / xp.sqrt(variance.reshape(shape) + input.dtype.type(eps))
     y = y if weight is None else y * weight.reshape(shape)
-    return y if bias is None else y + bias.reshape(shape), mean, variance
+    kept = slice(None if of_batch else 0)
+    return y if bias is None else y + bias.reshape(shape), mean[kept], variance[kept]
 
 
 @op(
