@@ -244,6 +244,7 @@ constexpr auto chosen = [](Expression& e, const Step& s) { return e.selection(s,
 constexpr auto filled = [](Expression& e, const Step& s) {
   return !is_tensor(s.args[2]) && e.selection(s, s.args[1], s.args[2], s.args[0]);
 };
+constexpr auto norm = [](Expression& e, const Step& s) { return e.given_norm(s); };
 constexpr auto between = [](Expression& e, const Step& s) { return e.bounds(s, &s.args[1], &s.args[2]); };
 constexpr auto at_least = [](Expression& e, const Step& s) { return e.bounds(s, &s.args[1], nullptr); };
 constexpr auto at_most = [](Expression& e, const Step& s) { return e.bounds(s, nullptr, &s.args[1]); };
@@ -279,7 +280,8 @@ constexpr Special kSpecial[] = {special<plus>("add", 3), special<minus>("sub", 3
     special<at_most>("clamp_max", 2), special<copy_of>("_to_copy", 7), special<copy_of>("clone", 2),
     special<written>("copy", 3), special<written>("fill", 2), special<zeroed>("zero", 1),
     special<negated>("bitwise_not", 1), special<gelu>("gelu", 2), special<gelu_slope>("gelu_backward", 3),
-    special<relu_slope>("threshold_backward", 3), special<slope>("pointwise_backward", 6)};
+    special<relu_slope>("threshold_backward", 3), special<slope>("pointwise_backward", 6),
+    special<norm>("channel_norm", 7)};
 
 }  // namespace
 

@@ -31,6 +31,7 @@ class Expression {
   bool bounds(const Step&, const program::Value* least, const program::Value* most);
   bool formula(const Step&, std::string_view name, Arguments);
   bool copied(const Step&, const program::Value& from);
+  bool given_norm(const Step&);  // a norm over channels by statistics that are given
 
   Value read(const TensorRef&);
   void write(const TensorRef&, Value);

@@ -123,6 +123,22 @@ Dims row_shape(const Group& g) {
 
 namespace {
 
+bool reads(const Step& step, int32_t storage) {
+  bool found = false;
+  for (const Value& v : step.args) each_tensor(v, [&](const TensorRef& r) { found = found || r.storage == storage; });
+  return found;
+}
+
+// But for empty ones that nobody looks at.
+bool gives_one_tensor(const Steps& all, const Step& step) {
+  for (size_t i = 1; i < step.results.size(); ++i) {
+    const TensorRef& r = step.results[i];
+    if (r.numel() || r.storage < 0 || all.storages[size_t(r.storage)].outlives) return false;
+    if (std::ranges::any_of(all.steps, [&](const Step& other) { return reads(other, r.storage); })) return false;
+  }
+  return !step.results.empty();
+}
+
 bool lower_into(Group& group, const Steps& steps, const Step& step) {
   const Dims& sizes = step.results[0].sizes;
   if (sizes == group.shape) return Expression{group, steps}.lower(step);
@@ -139,7 +155,7 @@ bool lower_into(Group& group, const Steps& steps, const Step& step) {
 }  // namespace
 
 bool add_step(Group& group, const Steps& steps, const Step& step) {
-  if (step.results.size() != 1 || step.op->out) return false;
+  if (!gives_one_tensor(steps, step) || step.op->out) return false;
   const Group before = group;
   try {
     if (lower_into(group, steps, step)) {
@@ -152,7 +168,7 @@ bool add_step(Group& group, const Steps& steps, const Step& step) {
 }
 
 bool begin_group(Group& group, const Steps& steps, const Step& step) {
-  if (step.results.size() != 1) return false;
+  if (!gives_one_tensor(steps, step)) return false;
   const TensorRef& r = step.results[0];
   if (!r.device.is_cpu() && !r.device.is_cuda()) return false;
   group = {};
