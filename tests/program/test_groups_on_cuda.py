@@ -6,6 +6,7 @@ import random
 import pytest
 from recording import Recording
 from test_programs import random_program
+from test_row_groups import layer_norm, layouts, rms_norm, softmax
 
 import shim_torch as torch
 from shim_torch._impl.extensions.cuda_libraries import candidates
@@ -57,3 +58,15 @@ def test_random_groups_compile():
         assert texts == [""] * len(texts)
         found += len(texts)
     assert found >= 6
+
+
+@with_nvrtc
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("written_out", [rms_norm, layer_norm, softmax])
+def test_rows_compile(written_out, dtype):
+    for x in list(layouts(dtype))[::2]:
+        w = torch.randn(x.shape[-1]).to(dtype)
+        r = Recording(x, w)
+        y = written_out(r, x, w)
+        r.returns(y, r.step("sum.dim_IntList", y, [-1], False), r.step("amin", y, [-1], True))
+        assert logs(r) == [""] and len(r.lines) == 1

@@ -135,14 +135,14 @@ bool Expression::power(const Step& step) {
   if (is_tensor(step.args[1])) return by_rule(step, binary_op("pow"), both);
   if (!scalar_of(step.args[1], &n) || n.type == Scalar::Complex || !is_tensor(step.args[0])) return false;
   const double e = n.to_double();
-  const DType t = std::get<TensorRef>(step.args[0].is).dtype;
-  if (!is_floating(t)) return e >= 0 && by_rule(step, binary_op("pow"), both);
+  if (!is_floating(std::get<TensorRef>(step.args[0].is).dtype)) return e >= 0 && by_rule(step, binary_op("pow"), both);
   const Arguments self{both, 1};
   if (e == 2) return by_rule(step, unary_op("square"), self);
   if (e == 0.5) return by_rule(step, unary_op("sqrt"), self);
   if (e == -0.5) return by_rule(step, unary_op("rsqrt"), self);
   if (e == -1) return by_rule(step, unary_op("reciprocal"), self);
-  if (e == 3 || e == -2 || e == 1) return formula(step, e == 3 ? "cube" : e == 1 ? "itself" : "inverse_square", self);
+  if (e == 1) return copied(step, *self[0]);
+  if (group.device.is_cpu() && (e == 3 || e == -2)) return formula(step, e == 3 ? "cube" : "inverse_square", self);
   return by_rule(step, binary_op("pow"), both);
 }
 

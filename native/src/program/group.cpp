@@ -1,6 +1,8 @@
 #include "program/group.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
 #include <utility>
 
 #include "program/expression.h"
@@ -36,6 +38,25 @@ bool same_place(const TensorRef& a, const TensorRef& b) {
   return true;
 }
 
+// Whether no element of the one is an element of the other. Both have their sizes and strides in common, and each lies apart.
+bool apart(const TensorRef& a, const TensorRef& b) {
+  if (a.dtype != b.dtype || a.sizes != b.sizes || a.strides != b.strides || !separate(a)) return false;
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t d = 0; d < a.sizes.size(); ++d)
+    if (a.sizes[d] != 1) dims.emplace_back(a.strides[d], a.sizes[d]);
+  std::ranges::sort(dims, std::greater{});
+  // Whether steps along the dims from the d-th on lead so far; those along the later ones together are shorter than one along it.
+  const auto reached = [&](const auto& self, int64_t distance, size_t d) -> bool {
+    if (d == dims.size()) return distance == 0;
+    const auto [stride, size] = dims[d];
+    const int64_t down = distance / stride;
+    for (int64_t n = down - 1; n <= down + 1; ++n)
+      if (std::abs(n) < size && self(self, distance - n * stride, d + 1)) return true;
+    return false;
+  };
+  return !reached(reached, b.offset - a.offset, 0);
+}
+
 }  // namespace
 
 bool ordinary(DType t) {
@@ -49,7 +70,7 @@ Expression::Value Expression::read(const TensorRef& ref) {
   if (!broadcasts(ref.sizes, group.shape)) refuse();
   for (size_t i = group.stores.size(); i-- > 0;) {
     const Store& s = group.stores[i];
-    if (s.ref.storage != ref.storage) continue;
+    if (s.ref.storage != ref.storage || apart(s.ref, ref)) continue;
     if (!same_place(s.ref, ref)) refuse();
     return {s.value, s.from};
   }
@@ -107,7 +128,7 @@ void Expression::write(const TensorRef& ref, Value v) {
   if (slot.origin != StorageSlot::made) group.changed.push_back(ref.storage);
   if (v.dtype != compute_dtype(ref.dtype)) v = convert(v, compute_dtype(ref.dtype), DType::undefined);
   for (Store& s : group.stores) {
-    if (s.ref.storage != ref.storage) continue;
+    if (s.ref.storage != ref.storage || apart(s.ref, ref)) continue;
     if (!same_place(s.ref, ref)) refuse();
     s = {ref, v.source, v.dtype};
     return;

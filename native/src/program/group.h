@@ -63,7 +63,7 @@ constexpr size_t kMostLoads = 20, kMostNodes = 56, kMostNumbers = 24;
 constexpr size_t kMostStores = 24;  // of a CUDA kernel, once what nobody reads is gone
 
 Dims row_shape(const Group&);  // with one element a row: the last dim is 1
-// Adds a step that reduces rows, on the CPU. False: it is none; Refused may leave parts behind.
+// Adds a step that reduces rows. False: it is none; Refused may leave parts behind.
 bool add_row_reduction(Group&, const Steps&, const Step&);
 // The tensor whose rows the step reduces; null: it is no such step.
 const TensorRef* reduced_rows(const Step&);

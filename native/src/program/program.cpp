@@ -38,12 +38,15 @@ size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAligned - 1
 
 Program::Program(Steps steps) : steps_(std::move(steps)) {
   join_epilogues(steps_);
+  take_joins_apart(steps_);
   form_groups();
   remove_dead();
   plan_memory();
   for (Item& item : items_) {
     if (!item.group) continue;
-    if (item.group->rows)
+    if (item.group->rows && item.group->device.is_cuda())
+      item.rows_on_cuda = std::make_unique<CudaRows>(*item.group);
+    else if (item.group->rows)
       item.on_rows = std::make_unique<CpuRows>(*item.group);
     else if (item.group->device.is_cpu())
       join_loops(*item.group), item.on_cpu = std::make_unique<CpuGroup>(*item.group);
@@ -57,8 +60,8 @@ Program::Program(Steps steps) : steps_(std::move(steps)) {
 void Program::compile_ahead() {
   std::map<std::string, cuda::Specialisation> wanted;
   for (const Item& item : items_)
-    if (item.on_cuda && item.group->numel()) {
-      auto s = cuda::Specialisation::of("fused", item.on_cuda->macros(*item.group, item.on_cuda->vector()));
+    if ((item.on_cuda || item.rows_on_cuda) && item.group->numel()) {
+      auto s = specialisation_of(*item.group);
       wanted.emplace(s.text(), std::move(s));
     }
   if (wanted.size() < 2 || !cuda::driver().loaded) return;
@@ -187,7 +190,8 @@ void Program::run_group(const Item& item, Storages storages, std::span<const Sca
     item.on_rows->run(g, storages, parameters);
   } else if (item.on_cpu) {
     item.on_cpu->run(g, storages, parameters);
-  } else if (!item.on_cuda->run(g, storages, parameters)) {
+  } else if (!(item.on_cuda ? item.on_cuda->run(g, storages, parameters)
+                            : item.rows_on_cuda->run(g, storages, parameters))) {
     ++apart_;
     for (size_t step : g.steps) run_step(steps_.steps[step], storages, parameters);
     return;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "program/run_cuda.h"
+#include "program/run_cuda_rows.h"
 #include "program/run_group.h"
 
 namespace shim::program {
@@ -16,6 +17,7 @@ struct Item {                  // of a program, in the order in which they run
   std::unique_ptr<CpuGroup> on_cpu;
   std::unique_ptr<CpuRows> on_rows;
   std::unique_ptr<CudaGroup> on_cuda;
+  std::unique_ptr<CudaRows> rows_on_cuda;
   std::vector<int32_t> last_read;  // storages that are let go after it
 };
 
@@ -29,7 +31,8 @@ struct Arena {
   size_t bytes = 0;
 };
 
-void join_epilogues(Steps&);  // epilogues.cpp
+void join_epilogues(Steps&);    // epilogues.cpp
+void take_joins_apart(Steps&);  // joins.cpp
 
 class Program : public RefCounted {
  public:

@@ -1,4 +1,4 @@
-// Steps that reduce the last dim: parts of groups on the CPU.
+// Steps that reduce the last dim: parts of groups.
 #include <utility>
 
 #include "cpu/reduce.h"
@@ -9,6 +9,14 @@ namespace {
 
 // A row is computed whole, and a shorter one is better read together with others.
 constexpr int64_t kLeastColumns = 64, kMostColumns = 8192;
+// On CUDA a row may be longer where there are so many that they keep all processors busy.
+constexpr int64_t kMostOnCuda = 65536, kManyRows = 128;
+
+bool suits(const TensorRef& x) {
+  const int64_t columns = x.sizes.back(), n = x.numel();
+  const bool many = x.device.is_cuda() && n / kManyRows >= columns;
+  return n && columns >= kLeastColumns && columns <= (many ? kMostOnCuda : kMostColumns);
+}
 
 template <class T> void sum_row(char* out, const char* in, int64_t n) {
   *reinterpret_cast<T*>(out) = sum_value(reinterpret_cast<const T*>(in), n);
@@ -53,12 +61,10 @@ bool keeps_dtype(const Value& v, DType t) {
 const TensorRef* reduced_rows(const Step& step) {
   if (step.results.size() != 1 || !known_reduction(step) || step.args.size() < 3) return nullptr;
   const auto* x = std::get_if<TensorRef>(&step.args[0].is);
-  if (!x || !x->device.is_cpu() || x->sizes.empty() || !is_last_dim(step.args[1], int64_t(x->sizes.size())))
-    return nullptr;
-  const int64_t columns = x->sizes[x->sizes.size() - 1];
+  if (!x || x->sizes.empty() || !is_last_dim(step.args[1], int64_t(x->sizes.size()))) return nullptr;
   const bool same = x->dtype == step.results[0].dtype && (step.args.size() == 3 || keeps_dtype(step.args[3], x->dtype));
   if (!same || !is_floating(x->dtype) || !ordinary(x->dtype)) return nullptr;
-  return columns >= kLeastColumns && columns <= kMostColumns && x->numel() ? x : nullptr;
+  return suits(*x) ? x : nullptr;
 }
 
 bool add_row_reduction(Group& group, const Steps& steps, const Step& step) {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "cuda/driver.h"
+#include "cuda/kernel_store.h"
 #include "program/nest.h"
 
 namespace shim::program {
@@ -33,7 +34,8 @@ class CudaGroup {
   std::map<std::pair<int, int>, cuda::CUfunction> functions_;  // by device and vector
 };
 
-bool computed_on_cuda(const Group&);  // CUDA has all that its nodes ask for
+bool computed_on_cuda(const Group&);                   // CUDA has all that its nodes ask for
+cuda::Specialisation specialisation_of(const Group&);  // its kernel, for accesses of as many elements as can be
 // The compiler's words on the program's kernels, empty when all compile: needs NVRTC and no GPU.
 std::string compile_group(const Group&, int architecture);
 

@@ -1,0 +1,23 @@
+#pragma once
+// What a group computes, as the macros that its CUDA kernels are compiled with (cuda/kernels/fused_nodes.cuh).
+#include <string>
+#include <vector>
+
+#include "program/run_group.h"
+
+namespace shim::program {
+
+constexpr size_t kDims = 8;
+
+struct GroupMemory {  // as in fused_nodes.cuh
+  const void* loads[kMostLoads] = {};
+  void* stores[kMostStores] = {};
+  uint64_t numbers[kMostNumbers] = {};
+  void put_numbers(const Group&, std::span<const Scalar> parameters);
+};
+
+std::string operand_name(Source);
+// Of loads, numbers, nodes and stores. `one`: which loads are one element for all, or for a row.
+std::vector<std::string> group_macros(const Group&, const std::vector<bool>& one);
+
+}  // namespace shim::program
