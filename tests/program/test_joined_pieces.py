@@ -17,7 +17,7 @@ def turned(r, x):
     return r.step("cat", [r.step("neg", b), a], -1)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_rotary_embeddings_are_two_kernels(dtype):
     q, k = (torch.randn(2, 7, 3, 32).to(dtype).transpose(1, 2) for _ in range(2))
     cos, sin = torch.randn(7, 32).to(dtype), torch.randn(7, 32).to(dtype)
@@ -25,7 +25,7 @@ def test_rotary_embeddings_are_two_kernels(dtype):
     made = [r.step("add.Tensor", r.step("mul.Tensor", x, cos), r.step("mul.Tensor", turned(r, x), sin)) for x in (q, k)]
     check(r.returns(*made))
     assert not any("aten.cat" in line for line in r.lines)
-    assert sum("fused" in line for line in r.lines) <= 4
+    assert sum("fused" in line for line in r.lines) == 2
 
 
 def test_what_no_group_makes_is_joined_by_the_operator():

@@ -251,7 +251,10 @@ def random_program(chance):
             if kind < 0.35:
                 made = r.step(chance.choice(UNARY), x)
             elif kind < 0.7:
-                made = r.step(chance.choice(BINARY), x, chance.choice([y, y, 2, -0.5]))
+                name, other = chance.choice(BINARY), chance.choice([y, y, 2, -0.5])
+                if name.startswith("pow"):
+                    other = y  # of numbers as exponents the operator's kernels are others than for tensors
+                made = r.step(name, x, other)
             elif kind < 0.78:
                 made = r.step("where.self", r.step("gt.Tensor", x, 0), x, y)
             elif kind < 0.84:

@@ -65,7 +65,19 @@ bool ordinary(DType t) {
 
 void refuse() { throw Refused{}; }
 
-Expression::Value Expression::read(const TensorRef& ref) {
+namespace {
+
+// Without the dims that were expanded: operators broadcast them again.
+TensorRef unexpanded(TensorRef r) {
+  for (size_t d = 0; d < r.sizes.size(); ++d)
+    if (r.strides[d] == 0) r.sizes[d] = std::min<int64_t>(r.sizes[d], 1);
+  return r;
+}
+
+}  // namespace
+
+Expression::Value Expression::read(const TensorRef& whole) {
+  const TensorRef ref = unexpanded(whole);
   if (ref.device != group.device || ref.is_conj || ref.is_neg || !ordinary(ref.dtype)) refuse();
   if (!broadcasts(ref.sizes, group.shape)) refuse();
   for (size_t i = group.stores.size(); i-- > 0;) {

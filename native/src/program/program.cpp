@@ -40,6 +40,7 @@ Program::Program(Steps steps) : steps_(std::move(steps)) {
   join_epilogues(steps_);
   take_joins_apart(steps_);
   form_groups();
+  join_late();
   remove_dead();
   plan_memory();
   for (Item& item : items_) {
@@ -114,6 +115,41 @@ void Program::form_groups() {
       item.step = item.group->steps[0];
       item.group.reset();
     }
+}
+
+namespace {
+
+// Both groups' steps as one group, the first's before the second's; none: they do not fit.
+std::optional<Group> joined(const Steps& all, const Group& a, const Group& b) {
+  if (a.device != b.device || a.shape != b.shape) return {};
+  Group made;
+  std::vector<size_t> steps = a.steps;
+  steps.insert(steps.end(), b.steps.begin(), b.steps.end());
+  for (size_t step : steps)
+    if (step == steps[0] ? !begin_group(made, all, all.steps[step]) : !add_step(made, all, all.steps[step])) return {};
+  made.steps = std::move(steps);
+  return made;
+}
+
+}  // namespace
+
+// A group is part of the first one that reads what it gives, where nothing between them minds: what it gave is not read again.
+void Program::join_late() {
+  for (size_t i = items_.size(); i-- > 0;) {
+    Item& item = items_[i];
+    if (!item.group) continue;
+    const auto minds = [&](const Item& other) {
+      return meet(other.reads, item.writes) || meet(other.writes, item.writes) || meet(other.writes, item.reads);
+    };
+    const auto other = std::find_if(items_.begin() + int64_t(i) + 1, items_.end(), minds);
+    if (other == items_.end() || !other->group || !meet(other->reads, item.writes)) continue;
+    std::optional<Group> both = joined(steps_, *item.group, *other->group);
+    if (!both) continue;
+    other->group = std::move(both);
+    other->reads.merge(item.reads);
+    other->writes.merge(item.writes);
+    items_.erase(items_.begin() + int64_t(i));
+  }
 }
 
 // What groups need not write: temporaries that no later item reads.

@@ -51,6 +51,7 @@ class Program : public RefCounted {
 
  private:
   void form_groups();
+  void join_late();
   void remove_dead();
   void plan_memory();
   void compile_ahead();
