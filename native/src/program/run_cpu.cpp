@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "cpu/parallel.h"
 #include "cpu/pointwise.h"
@@ -62,10 +63,11 @@ struct BlockRun {  // of one thread
   const std::vector<char*>&loads, &stores;
   char* base;
   std::vector<const char*> load_at, number_at;  // of the block
+  std::vector<int64_t> digits;                  // of a place, along the dims but the innermost
 
   BlockRun(const CpuGroup& group, const Group& of, const std::vector<char*>& from, const std::vector<char*>& to,
       const std::vector<std::array<char, 16>>& numbers, int64_t elements)
-      : c(group), g(of), loads(from), stores(to) {
+      : c(group), g(of), loads(from), stores(to), digits(group.sizes_.size()) {
     const int64_t most = std::min(c.block_, elements);
     const size_t count = size_t(c.buffers_) + g.loads.size() + g.numbers.size() + 1;
     thread_local std::vector<char> memory;  // no kernel in here runs another group
@@ -90,18 +92,23 @@ struct BlockRun {  // of one thread
   char* scratch() { return buffer(c.buffers_ + int(g.loads.size() + g.numbers.size())); }
 
   // f(address, offset of the first, count) for the innermost loops that elements [at, at + n) are of.
-  template <class F> void rows(const CpuGroup::Move& m, char* data, int64_t at, int64_t n, F&& f) const {
+  template <class F> void rows(const CpuGroup::Move& m, char* data, int64_t at, int64_t n, F&& f) {
     const int64_t inner = c.sizes_[0];
-    for (int64_t done = 0; done < n;) {
-      int64_t rest = (at + done) / inner;
-      const int64_t first = (at + done) % inner, count = std::min(inner - first, n - done);
-      char* p = data + first * m.steps[0];
-      for (size_t d = 1; d < c.sizes_.size(); ++d) {
-        p += rest % c.sizes_[d] * m.steps[d];
-        rest /= c.sizes_[d];
-      }
-      f(p, done, count);
+    int64_t first = at % inner, rest = at / inner;
+    for (size_t d = 1; d < c.sizes_.size(); ++d) {
+      digits[d] = rest % c.sizes_[d];
+      rest /= c.sizes_[d];
+      data += digits[d] * m.steps[d];
+    }
+    for (int64_t done = 0; done < n; first = 0) {
+      const int64_t count = std::min(inner - first, n - done);
+      f(data + first * m.steps[0], done, count);
       done += count;
+      for (size_t d = 1; d < c.sizes_.size(); ++d) {
+        data += m.steps[d];
+        if (++digits[d] < c.sizes_[d]) break;
+        data -= m.steps[d] * std::exchange(digits[d], 0);  // the next dim's turn
+      }
     }
   }
   void load(size_t k, int64_t at, int64_t n) {
