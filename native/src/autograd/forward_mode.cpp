@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "autograd/operator_node.h"
 #include "core/math_bits.h"
 #include "ops/kernels.h"
 
@@ -158,7 +159,11 @@ bool tangent_lies_as(const TensorImpl& self, const Tensor& tangent) {
 }
 
 Tensor before_write(const Tensor& self) {
-  Tensor copy = clone(self);
+  const auto copied = [&] {
+    const NoGrad none;
+    return operators_are_traced ? engine_ops().clone(self) : clone(self);
+  };
+  Tensor copy = copied();
   if (self->requires_grad()) {
     Edge edge = gradient_edge(self);
     AutogradMeta& meta = copy->ensure_autograd();

@@ -222,9 +222,9 @@ std::vector<std::string> trace_sources(Trees& trees) {
   return all;
 }
 
-void set_trace_hooks(PyObject* reason_against, PyObject* divides_integers, PyObject* raises_unsupported) {
+void set_trace_hooks(PyObject* reason_against, PyObject* condition, PyObject* raises_unsupported) {
   Py_XSETREF(deferral_rule, Py_NewRef(reason_against));
-  Py_XSETREF(division_rule, Py_NewRef(divides_integers));
+  Py_XSETREF(condition_rule, Py_NewRef(condition));
   Py_XSETREF(unsupported, Py_NewRef(raises_unsupported));
 }
 

@@ -1,4 +1,6 @@
 // out=: derived from the functional operator, whose results go into the tensors that the caller gave.
+#include <algorithm>
+
 #include "ops/out_dtype.h"
 #include "ops/output.h"
 #include "python/dispatch.h"
@@ -103,6 +105,16 @@ PyObject* store_list(PyObject* outs, PyObject* results, const Operator& f) {
                                  "one of the arguments requires grad.");
 }
 
+// A compiled function sees the operator, and a copy into an out that is as the result.
+bool copied_in_trace(PyObject* out, PyObject* result) {
+  if (!tracing || !is_tensor(out) || !is_tensor(result)) return false;
+  const TensorImpl &to = *unwrap(out), &from = *unwrap(result);
+  if (to.dtype() != from.dtype() || to.device() != from.device() || !std::ranges::equal(to.sizes(), from.sizes()))
+    return false;
+  OwnedRef done = owned(PyObject_CallMethod(out, "copy_", "O", result));
+  return true;
+}
+
 }  // namespace
 
 PyObject* run_out(Operator& op, PyObject** args, size_t n) {
@@ -122,8 +134,9 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   for (size_t i = inputs; i < n; ++i)
     if (is_tensor(args[i]) && f.traits->overlap != OutOverlap::unchecked)
       check_overlaps(*unwrap(args[i]), f, args, inputs);
-  if (__builtin_expect(tracing, 0)) before_untraced(args, n);
-  if (op.native && outs == 1 &&
+  const bool traced = __builtin_expect(tracing, 0) && outs == 1;
+  if (__builtin_expect(tracing, 0) && !traced) before_untraced(args, n);
+  if (op.native && outs == 1 && !traced &&
       is_tensor(args[inputs])) {  // it writes to out itself, where out is as the result would be
     PyObject* r = run_native(op.native, op, Values(args, n).data());
     if (r) ++op.calls_native, unwrap(r)->bump_version();
@@ -131,7 +144,8 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   }
   OwnedRef result{run_functional(f, args, inputs)};
   if (!result.o) return nullptr;
-  if (__builtin_expect(tracing, 0)) before_untraced(&result.o, 1);
+  if (traced && copied_in_trace(args[inputs], result.o)) return Py_NewRef(args[inputs]);
+  if (__builtin_expect(tracing, 0)) before_untraced(args, n), before_untraced(&result.o, 1);
   if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f);
   if (outs == 1) {
     // The absolute values of complex numbers go into any out that takes real ones.

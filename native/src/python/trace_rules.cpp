@@ -10,7 +10,7 @@ namespace shim {
 
 using namespace trace;
 
-PyObject *deferral_rule = nullptr, *division_rule = nullptr;
+PyObject *deferral_rule = nullptr, *condition_rule = nullptr;
 
 namespace {
 
@@ -55,8 +55,10 @@ const Rule& rule_of(Operator& op) {
   OwnedRef answer = owned(PyObject_CallFunctionObjArgs(deferral_rule, record, nullptr));
   if (answer.o != Py_None) rule.against = utf8(answer.o);
   rule.draws = rule.against.starts_with("it draws");
-  OwnedRef division = owned(PyObject_CallFunctionObjArgs(division_rule, record, nullptr));
-  rule.divides = division.o == Py_True;
+  OwnedRef condition = owned(PyObject_CallFunctionObjArgs(condition_rule, record, nullptr));
+  const std::string_view what = utf8(condition.o);
+  rule.divides = what == "divides";
+  rule.bounds = what == "bounds";
   if (rule.against.starts_with("the shape")) rule.shape = op.full_name() + ": " + rule.against;
   return rule;
 }

@@ -11,7 +11,7 @@ namespace shim {
 const trace::Rule& rule_of(Operator&);
 trace::Break who_asks(const char* reason);
 extern PyObject *deferral_rule,
-    *division_rule;  // of a record: None or why its calls run at once; whether integers may divide by zero
+    *condition_rule;                               // of a record: None or why its calls run at once; what else decides
 PyObject* described_node(const trace::TreeNode&);  // trace_described.cpp
 extern PyObject* lowering;                         // (backend, nodes, given, wanted, tensors) -> a function
 trace::Produced produced_by(PyObject* result);     // a null tensor in the place of each thing that is none

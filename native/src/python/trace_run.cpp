@@ -140,6 +140,16 @@ void before_untraced(PyObject* const* args, size_t n) {
   if (s && !inside_traced && s->on_this_thread()) run_before(*s, args, n);
 }
 
+namespace {
+
+// Whether what follows on the known ways are not this operator but, if it is the same call, its parts.
+bool taken_apart(const Session& s, const Operator& op) {
+  return s.following() && !s.at()->next.empty() &&
+         std::ranges::none_of(s.at()->next, [&](const auto& next) { return next->op == &op; });
+}
+
+}  // namespace
+
 PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(Operator&, PyObject**, size_t)) {
   if (op.kind == Operator::View || (op.kind == Operator::Composite && !op.native && !op.native_cpu))
     return run(op, args, n);
@@ -152,7 +162,7 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
     if (Foreseen f = foreseen(*s, op, args, n, false); f.node)
       return results_object(*f.node, s->defer(*f.node, f.given.inputs, std::move(f.given.parameters), f.held));
   if (op.kind == Operator::Composite) {
-    if (s->tree().leaves.contains(&op)) run_before(*s, op, args, n);
+    if (s->tree().leaves.contains(&op) && !taken_apart(*s, op)) run_before(*s, op, args, n);
     return run(op, args, n);
   }
   if (const Rule& rule = rule_of(op); !rule.shape.empty()) s->asked(nullptr, rule.shape.c_str());
@@ -172,7 +182,8 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
 PyObject* run_native_traced(KernelCall native, Operator& op, PyObject* const* args, size_t n, const Value* values) {
   Session* s = tracing_here(args, n);
   if (!s) return run_native(native, op, values);
-  if (s->tree().backend && s->following() && !rule_of(op).draws) return nullptr;  // its parts become nodes
+  const bool apart = (s->tree().backend && s->following()) || (s->any_deferred() && taken_apart(*s, op));
+  if (apart && !rule_of(op).draws) return nullptr;  // its parts become nodes
   s->unwatch();
   PyObject* r;
   {

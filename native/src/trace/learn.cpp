@@ -29,6 +29,20 @@ bool takes_mask(const Operator& op, const Value* args) {
   return false;
 }
 
+bool is_not_zero(const Value& v) { return v.tag == Value::integer && v.width == Value::word && v.i; }
+
+// The least and the largest, as numbers.
+bool given_bounds(const Operator& op, const Value* args) {
+  double bounds[2] = {};
+  for (size_t i = 0; i < op.schema.args.size(); ++i) {
+    const std::string& name = op.schema.args[i].name;
+    if (name != "min" && name != "max") continue;
+    if (args[i].tag != Value::integer && args[i].tag != Value::real) return false;
+    bounds[name == "max"] = args[i].number().to_double();
+  }
+  return bounds[0] < bounds[1];
+}
+
 bool any_floating(const Value& v) {
   if (v.tag == Value::list) return std::any_of(v.items, v.items + v.size, any_floating);
   return v.tag == Value::tensor && is_floating(v.t->dtype());
@@ -40,7 +54,10 @@ const char* against_call(const Rule& rule, const Operator& op, const Value* args
   if (!rule.against.empty()) return rule.against.c_str();
   if (drops_out(op, args)) return "it draws random numbers";
   if (takes_mask(op, args)) return "a mask is among its indices";
-  if (rule.divides && std::none_of(args, args + n, any_floating)) return "integers may be divided by zero";
+  const bool by_number = n > 1 && is_not_zero(args[1]);
+  if (rule.divides && !by_number && std::none_of(args, args + n, any_floating))
+    return "integers may be divided by zero";
+  if (rule.bounds && !given_bounds(op, args)) return "it asks its tensors for their bounds";
   return nullptr;
 }
 

@@ -7,7 +7,9 @@ namespace shim::trace {
 struct Rule {           // of an operator, by its record
   std::string against;  // why its calls run at once; empty: they may be deferred
   std::string shape;    // what to say where the shapes of its results depend on values; else empty
-  bool divides = false, draws = false, library = false;
+  bool divides = false,
+       bounds = false;  // it fails for a zero among integers; unless it is given two bounds that differ
+  bool draws = false, library = false;
 };
 // Why the call runs at once, whatever its way; null: it may be deferred.
 const char* against_call(const Rule&, const Operator&, const Value* args, size_t n);

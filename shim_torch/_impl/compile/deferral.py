@@ -35,16 +35,13 @@ def reason_against(record: Any) -> str | None:
     if "seed" in record.arguments and "dropout" not in record.arguments:
         return "it draws random numbers"
     values = traits.get("values", _says(record, "VALUES"))
-    if values == "checked":
-        return CHECKED
-    if record.name.startswith("empty") or record.name.startswith("new_empty"):
-        return "it gives memory that is not filled"
-    return None
+    return CHECKED if values == "checked" else None
 
 
-def divides_integers(record: Any) -> bool:
-    """Whether a zero among integers is an error."""
-    return bool(record.traits.get("values") == "divides")
+def condition(record: Any) -> str:
+    """What a call may fail for: "divides" for a zero among integers, "bounds" unless it is given two that differ; or ""."""
+    values = record.traits.get("values")
+    return str(values) if values in ("divides", "bounds") else ""
 
 
 def _unsupported(reason: str, file: str, line: int) -> None:
@@ -56,4 +53,4 @@ def _unsupported(reason: str, file: str, line: int) -> None:
     )
 
 
-_core.set_trace_hooks(reason_against, divides_integers, _unsupported)
+_core.set_trace_hooks(reason_against, condition, _unsupported)

@@ -215,7 +215,7 @@ def _bounds(xp: Any, self: Any, low: float, high: float) -> tuple[float, float]:
 
 
 @op("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", shape=lambda bins: (bins,), dtype=same_dtype,
-    native="histc", out=True, refuses=(("b", "linspace_cpu"),), never_differentiable=True, out_dtype="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}")  # fmt: skip
+    native="histc", out=True, values="bounds", refuses=(("b", "linspace_cpu"),), never_differentiable=True, out_dtype="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {r} and hist {o}")  # fmt: skip
 def histc(xp, self, bins, min, max):
     """How many elements are in each of ``bins`` intervals of equal width from ``min`` to ``max``; others do not count.
 

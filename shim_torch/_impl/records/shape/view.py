@@ -157,6 +157,12 @@ def as_strided(self, size, stride, storage_offset):
     return _core.as_strided(self, size, stride, storage_offset)
 
 
+def _reach(sizes, strides):
+    """The least and the largest place of an element, from the first one's."""
+    ways = [(n - 1) * s for n, s in zip(sizes, strides, strict=True) if n]
+    return sum(w for w in ways if w < 0), sum(w for w in ways if w > 0)
+
+
 def _as_strided_grad(g, shape, strides, size, stride, offset):
     """Every element of the result adds to the element of the input that it is; ``offset`` counts from the input's start."""
 
@@ -170,8 +176,9 @@ def _as_strided_grad(g, shape, strides, size, stride, offset):
 
     mine = places(shape, strides).reshape(-1)
     theirs = places(size, stride).reshape(-1) + offset
-    least = min([0, *([int(theirs.min())] if theirs.numel() else [])])  # the result may begin before the input
-    most = max(int(t.max()) if t.numel() else 0 for t in (mine, theirs))
+    first, last = _reach(size, stride)
+    least = min(0, first + offset) if theirs.numel() else 0  # the result may begin before the input
+    most = max(_reach(shape, strides)[1], last + offset if theirs.numel() else 0)
     flat = g.new_zeros(most - least + 1).index_add(0, theirs - least, g.reshape(-1))
     shared = g.new_zeros(most + 1).index_add(0, mine, g.new_ones(mine.numel())) if 0 in strides else None
     flat = flat[-least:] if least else flat

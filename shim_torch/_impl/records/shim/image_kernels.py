@@ -133,7 +133,7 @@ def _grads(g, input, weight, mean, variance, eps, of_batch):
     return in_format(dx, suggested_format([input])), dw, db
 
 
-def _statistics(mean, variance, of_batch, result1, result2):
+def _statistics(mean: Any, variance: Any, of_batch: bool, result1: Any, result2: Any) -> tuple[Any, Any]:
     return (result1, result2) if of_batch else (mean, variance)
 
 
