@@ -141,8 +141,8 @@ void before_untraced(PyObject* const* args, size_t n) {
 }
 
 PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(Operator&, PyObject**, size_t)) {
-  if (op.kind == Operator::View || (op.kind == Operator::Composite && !op.native && !op.native_cpu))
-    return run(op, args, n);
+  const bool parts = op.kind == Operator::Composite && ((!op.native && !op.native_cpu) || gives_unfilled(op));
+  if (op.kind == Operator::View || parts) return run(op, args, n);
   Session* s = tracing_here(args, n);
   if (!s) return run(op, args, n);
   Given given;
@@ -170,7 +170,7 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
 }
 
 PyObject* run_native_traced(KernelCall native, Operator& op, PyObject* const* args, size_t n, const Value* values) {
-  Session* s = tracing_here(args, n);
+  Session* s = gives_unfilled(op) ? nullptr : tracing_here(args, n);
   if (!s) return run_native(native, op, values);
   if (s->tree().backend && s->following() && !rule_of(op).draws) return nullptr;  // its parts become nodes
   s->unwatch();
