@@ -19,8 +19,7 @@ def _sparse(size: Any, dtype: Any, layout: Any, device: Any) -> Any:
 
 
 def _made(size: Any, dtype: Any, device: Any, pin_memory: Any = None, memory_format: Any = None) -> Any:
-    laid_out = () if memory_format in (None, _core.preserve_format) else (memory_format,)
-    return _core.empty_tensor(size, dtype, device, bool(pin_memory), *laid_out)
+    return _core.empty_tensor(size, dtype, device, bool(pin_memory), memory_format)
 
 
 @composite(
