@@ -118,7 +118,8 @@ Dims infer_size(IntArrayRef shape, int64_t numel) {
       CHECK(Kind::Runtime, unknown < 0, "only one dimension can be inferred");
       unknown = int64_t(i);
     } else {
-      CHECK(Kind::Runtime, out[i] >= 0, "invalid shape dimension ", out[i]);
+      CHECK(Kind::Runtime, out[i] >= 0, "invalid shape dimension ", out[i], " at index ", i, " of shape ",
+          bracketed(shape));
       (void)__builtin_mul_overflow(
           known, out[i], &known);  // what wraps around fits no tensor: seen where its geometry is set
     }

@@ -11,7 +11,7 @@
 namespace shim {
 namespace {
 
-constexpr NotMine kPinned{"pinned memory"};
+constexpr NotMine kPinned{"pinned memory"}, kToFill{"memory that is to be filled"};
 
 Outcome<Tensor> float_range(double start, double end, double step, DType t) {
   if (step == 0 || (end - start) * step < 0) return NotMine{"a step away from the end, which PyTorch refuses"};
@@ -29,7 +29,7 @@ Outcome<Tensor> float_range(double start, double end, double step, DType t) {
 [[gnu::always_inline]] inline Outcome<Tensor> made_like(const Tensor& self, std::optional<DType> dtype,
     std::optional<Device> device, std::optional<bool> pin_memory, std::optional<MemoryFormat> memory_format,
     const Scalar* value) {
-  if (fill_uninitialized && !value) return NotMine{"memory that is to be filled"};
+  if (fill_uninitialized && !value) return kToFill;
   if (pin_memory.value_or(false)) return kPinned;
   const MemoryFormat format = memory_format.value_or(MemoryFormat::preserve);
   const bool keep = format == MemoryFormat::preserve;
@@ -81,6 +81,17 @@ Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<
     return out;
   };
   return for_spaced_dtype<Outcome<Tensor>>(t, run, NotMine{"another dtype than an integer and a float"});
+}
+
+Outcome<Tensor> empty_operator(IntArrayRef size, std::optional<DType> dtype, std::optional<Layout> layout,
+    std::optional<Device> device, std::optional<bool> pin_memory, std::optional<MemoryFormat> format) {
+  if (layout.value_or(Layout::strided) != Layout::strided) return NotMine{"a sparse layout"};
+  CHECK(Kind::Runtime, format != MemoryFormat::preserve, "unsupported memory format Preserve");
+  if (fill_uninitialized) return kToFill;
+  Device where = device.value_or(Device{});
+  if (where.is_cpu()) where.index = -1;
+  return empty(size, dtype.value_or(default_dtype()), where, pin_memory.value_or(false),
+      format.value_or(MemoryFormat::contiguous));
 }
 
 Outcome<Tensor> empty_like(const Tensor& self, std::optional<DType> dtype, std::nullopt_t, std::optional<Device> device,

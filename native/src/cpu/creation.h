@@ -1,5 +1,6 @@
 #pragma once
-// New tensors: ranges on the CPU, and tensors like another one on its device or any other.
+// New tensors: ranges on the CPU; empty ones, and tensors like another one, on any device.
+#include "core/sparse.h"
 #include "ops/kernel.h"
 
 namespace shim {
@@ -10,6 +11,8 @@ Outcome<Tensor> arange(IntOrFloat start, IntOrFloat end, IntOrFloat step, std::o
 // Integers, float32 or float64, computed from both ends to the middle.
 Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType>, Ignored layout,
     std::optional<Device>, std::optional<bool> pin_memory);
+Outcome<Tensor> empty_operator(IntArrayRef size, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
+    std::optional<bool> pin_memory, std::optional<MemoryFormat>);
 Outcome<Tensor> empty_like(const Tensor& self, std::optional<DType>, std::nullopt_t layout, std::optional<Device>,
     std::optional<bool> pin_memory, std::optional<MemoryFormat>);
 Outcome<Tensor> zeros_like(const Tensor& self, std::optional<DType>, std::nullopt_t layout, std::optional<Device>,

@@ -15,6 +15,7 @@ namespace {
 using Dt = std::optional<DType>;
 using Dev = std::optional<Device>;
 using Flag = std::optional<bool>;
+using Int = std::optional<int64_t>;
 constexpr IntOrFloat kZero{}, kOne{false, 1};
 
 void register_ranges() {
@@ -39,6 +40,7 @@ void register_ranges() {
 }
 
 void register_copies() {
+  register_kernel<&empty_operator>("empty");
   register_kernel<&empty_like>("empty_like");
   register_kernel<&zeros_like>("zeros_like");
   register_kernel<&ones_like>("ones_like");
@@ -53,7 +55,42 @@ void register_copies() {
   register_kernel<&contiguous_operator>("contiguous");
 }
 
+Outcome<Tensor> transposed_matrix(const Tensor& self) {
+  if (self->dim() > 2) return NotMine{"more dims than a matrix has"};
+  return self->dim() < 2 ? alias(*self) : transpose(*self, 0, 1);
+}
+
+// Views of one tensor, which whoever calls them ties to it.
+void register_single_views() {
+  register_kernel<[](const Tensor& self, IntArrayRef size) { return view(*self, size); }>("view");
+  register_kernel<[](const Tensor& self) { return alias(*self); }>("alias");
+  register_kernel<[](const Tensor& self, IntArrayRef size, Ignored) { return expand(*self, size); }>("expand");
+  register_kernel<[](const Tensor& self) { return squeeze(*self); }>("squeeze");
+  register_kernel<[](const Tensor& self, int64_t dim) { return squeeze(*self, IntArrayRef(&dim, 1)); }>("squeeze");
+  register_kernel<[](const Tensor& self, IntArrayRef dims) { return squeeze(*self, dims); }>("squeeze");
+  register_kernel<[](const Tensor& self, int64_t dim) { return unsqueeze(*self, dim); }>("unsqueeze");
+  register_kernel<[](const Tensor& self, int64_t a, int64_t b) { return transpose(*self, a, b); }>("transpose");
+  register_kernel<&transposed_matrix>("t");
+  register_kernel<[](const Tensor& self, IntArrayRef dims) { return permute(*self, dims); }>("permute");
+  register_kernel<[](const Tensor& self, int64_t dim, int64_t index) { return select(*self, dim, index); }>("select");
+  register_kernel<[](const Tensor& self, int64_t dim, Int start, Int end, int64_t step) {
+    return slice(*self, dim, start.value_or(0), end.value_or(INT64_MAX), step);
+  }>("slice");
+  register_kernel<[](const Tensor& self, IntArrayRef size, IntArrayRef stride, Int offset) {
+    return as_strided(*self, size, stride, offset.value_or(self->storage_offset()));
+  }>("as_strided");
+  register_kernel<[](const Tensor& self, int64_t offset, int64_t a, int64_t b) {
+    return diagonal(*self, offset, a, b);
+  }>("diagonal");
+  register_kernel<[](const Tensor& self, int64_t dim, int64_t size, int64_t step) {
+    return unfold(*self, dim, size, step);
+  }>("unfold");
+  register_kernel<[](const Tensor& self) { return view_as_real(*self); }>("view_as_real");
+  register_kernel<[](const Tensor& self) { return view_as_complex(*self); }>("view_as_complex");
+}
+
 void register_views() {
+  register_single_views();
   register_kernel<&split, kAnyWithoutHistory>("split");
   register_kernel<&split_with_sizes, kAnyWithoutHistory>("split_sizes");
   register_kernel<&chunk, kAnyWithoutHistory>("chunk");

@@ -98,10 +98,11 @@ PyMethodDef group_methods[] = {method<&group_start>("start"),
     {nullptr, nullptr, 0, nullptr}};
 PyMethodDef work_methods[] = {method<[](Held<Work> w, Milliseconds at_most) { return w->wait(at_most), true; }>("wait"),
     method<[](Held<Work> w) { return w->look(), w->ended(); }>("test"), {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef group_attributes[] = {read_only<[](Held<ProcessGroup> g) { return g->sequence(); }>("sequence"),
+PyGetSetDef group_attributes[] = {object_attribute<[](Held<ProcessGroup> g) { return g->sequence(); }>("sequence"),
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyGetSetDef work_attributes[] = {read_only<&work_error>("error"),
-    read_only<[](Held<Work> w) { return w->source(); }>("source"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef work_attributes[] = {object_attribute<&work_error>("error"),
+    object_attribute<[](Held<Work> w) { return w->source(); }>("source"),
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef distributed_functions[] = {function<&distributed_errors>("distributed_errors"),
     between<&memory_store>("memory_store"),
     between<[](std::string_view path) { return file_store(std::string(path)); }>("file_store"),

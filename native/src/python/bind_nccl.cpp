@@ -83,9 +83,9 @@ PyMethodDef nccl_work_methods[] = {
     method<&nccl_wait, held>("wait"), method<[](Running w) { return w->ended(); }, held>("test"),
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef nccl_group_attributes[] = {
-    read_only<[](Group g) { return g->sequence(); }>("sequence"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyGetSetDef nccl_work_attributes[] = {read_only<&nccl_error>("error"),
-    read_only<[](Running w) { return w->event(); }>("event"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    object_attribute<[](Group g) { return g->sequence(); }>("sequence"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef nccl_work_attributes[] = {object_attribute<&nccl_error>("error"),
+    object_attribute<[](Running w) { return w->event(); }>("event"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef nccl_functions[] = {function<&nccl_why_not>("nccl_why_not"), between<&nccl_version, held>("nccl_version"),
     function<&nccl_failure_handling>("nccl_failure_handling"), {nullptr, nullptr, 0, nullptr}};
 

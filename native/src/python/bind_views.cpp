@@ -11,9 +11,10 @@ namespace {
 using Base = const TensorImpl&;
 using Sizes = const Dims&;
 
-PyObject* squeeze_(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (tensor) or (tensor, dims)
-  return n > 1 ? module_call::module_function<[](Base t, Sizes dims) { return squeeze(t, dims); }>(nullptr, args, n)
-               : module_call::module_function<[](Base t) { return squeeze(t); }>(nullptr, args, n);
+Dims dims_in(PyObject* o) {
+  Dims d;
+  if (!dims_of(o, &d)) throw PythonError();
+  return d;
 }
 
 Tensor as_strided_(Base t, Sizes sizes, Sizes strides, std::optional<int64_t> offset) {
@@ -35,74 +36,46 @@ Dims indexed_strides_(Sizes sizes, Sizes kept, int64_t first, TensorList indices
   return indexed_strides(sizes, kept, first, {indices.begin(), indices.end()});
 }
 
-Device resolved(PyObject* o) {
-  if (!o || o == Py_None) return Device{};
-  Device d = device_of(o);
+Device resolved(std::optional<PyObject*> o) {
+  Device d = o ? device_of(*o) : Device{};
   if (d.is_cpu()) d.index = -1;  // PyTorch prints cpu tensors' device without an index
   return d;
 }
 
-PyObject* empty_tensor(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"size", "dtype", "device", "pin_memory", "memory_format", nullptr};
-  PyObject *size, *dtype = Py_None, *device = Py_None, *format = Py_None;
-  int pin = 0;
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "O|OOpO:empty", const_cast<char**>(names), &size, &dtype, &device, &pin, &format))
-    return nullptr;
-  Dims d;
-  if (!dims_of(size, &d)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    MemoryFormat f = MemoryFormat::contiguous;
-    if (format != Py_None)
-      CHECK(Kind::Type, memory_format_of(format, &f), "empty(): argument 'memory_format' must be torch.memory_format");
-    return wrap(empty(d, dtype == Py_None ? default_dtype() : dtype_of(dtype), resolved(device), pin, f));
-  });
+using Given = std::optional<PyObject*>;
+using Flag = std::optional<bool>;
+
+Tensor empty_tensor(Sizes size, Given dtype, Given device, Flag pin, std::optional<MemoryFormat> format) {
+  const bool keeps = format == MemoryFormat::preserve;  // strides of nothing
+  return empty(size, dtype ? dtype_of(*dtype) : default_dtype(), resolved(device), pin.value_or(false),
+      keeps ? MemoryFormat::contiguous : format.value_or(MemoryFormat::contiguous));
 }
 
-PyObject* empty_strided_(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"size", "stride", "dtype", "device", "pin_memory", nullptr};
-  PyObject *size, *stride, *dtype = Py_None, *device = Py_None;
-  int pin = 0;
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "OO|OOp:empty_strided", const_cast<char**>(names), &size, &stride, &dtype, &device, &pin))
-    return nullptr;
-  Dims d, s;
-  if (!dims_of(size, &d) || !dims_of(stride, &s)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    return wrap(empty_strided(d, s, dtype == Py_None ? default_dtype() : dtype_of(dtype), resolved(device), pin));
-  });
+Tensor empty_strided_(Sizes size, Sizes strides, Given dtype, Given device, Flag pin) {
+  return empty_strided(
+      size, strides, dtype ? dtype_of(*dtype) : default_dtype(), resolved(device), pin.value_or(false));
 }
 
-PyObject* broadcast_shapes_(PyObject*, PyObject* shapes) {
-  Dims out, d;
-  PyObject* fast = PySequence_Fast(shapes, "broadcast_shapes: expected a sequence of shapes");
-  if (!fast) return nullptr;
-  PyObject* r = guarded([&]() -> PyObject* {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
-      if (!dims_of(PySequence_Fast_GET_ITEM(fast, i), &d)) return nullptr;
-      out = i ? broadcast_shapes(out, d) : d;
-    }
-    return size_object(out);
-  });
-  Py_DECREF(fast);
-  return r;
+Dims broadcast_(PyObject* shapes) {
+  const OwnedRef all = owned(PySequence_Fast(shapes, "broadcast_shapes: expected a sequence of shapes"));
+  Dims out;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(all.o); ++i) {
+    const Dims d = dims_in(PySequence_Fast_GET_ITEM(all.o, i));
+    out = i ? broadcast_shapes(out, d) : d;
+  }
+  return out;
 }
 
-// (a, b): each Python object gets the other's tensor.
-PyObject* swap_tensors_(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n != 2 || !is_tensor(args[0]) || !is_tensor(args[1]))
-    return PyErr_Format(PyExc_TypeError, "_swap_tensor_impl() expects two tensors");
-  auto *a = reinterpret_cast<PyTensor*>(args[0]), *b = reinterpret_cast<PyTensor*>(args[1]);
-  std::swap(a->impl, b->impl);
-  std::swap(a->impl->pyobj, b->impl->pyobj);
-  Py_RETURN_NONE;
+// Each Python object gets the other's tensor.
+void swap_tensors_(TensorImpl& a, TensorImpl& b) {
+  auto *x = static_cast<PyTensor*>(a.pyobj), *y = static_cast<PyTensor*>(b.pyobj);
+  std::swap(x->impl, y->impl);
+  std::swap(a.pyobj, b.pyobj);
 }
 
-#define FAST(name, f) {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL, nullptr}
-#define KEYED(name, f) \
-  {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_VARARGS | METH_KEYWORDS, nullptr}
-
-PyMethodDef views_functions[] = {FAST("_swap_tensor_impl", swap_tensors_), FAST("squeeze", squeeze_),
+PyMethodDef views_functions[] = {function<&swap_tensors_>("_swap_tensor_impl"),
+    function<[](Base t, std::optional<PyObject*> dims) { return dims ? squeeze(t, dims_in(*dims)) : squeeze(t); }>(
+        "squeeze"),
     function<[](Base t) { return int64_t(t.use_count()); }>("tensor_use_count"),
     function<&dense_strides_>("dense_strides"), function<&indexed_strides_>("indexed_strides"),
     function<[](Base t) { return suggest_memory_format(t); }>("suggest_memory_format"),
@@ -124,8 +97,10 @@ PyMethodDef views_functions[] = {FAST("_swap_tensor_impl", swap_tensors_), FAST(
     function<[](Base t) { return conj_view(t); }>("conj_view"),
     function<[](Base t) { return neg_view(t); }>("neg_view"),
     function<[](TensorImpl& t, bool on) { set_conj(t, on); }>("_set_conj"),
-    function<[](TensorImpl& t, bool on) { set_neg(t, on); }>("_set_neg"), KEYED("empty_tensor", empty_tensor),
-    KEYED("empty_strided", empty_strided_), {"broadcast_shapes", broadcast_shapes_, METH_O, nullptr},
+    function<[](TensorImpl& t, bool on) { set_neg(t, on); }>("_set_neg"),
+    function<&empty_tensor, "size dtype device pin_memory memory_format">("empty_tensor"),
+    function<&empty_strided_, "size stride dtype device pin_memory">("empty_strided"),
+    function<&broadcast_>("broadcast_shapes"),
     function<[](Sizes shape, int64_t numel) { return infer_size(shape, numel); }>("infer_size"),
     function<[](Sizes shape) { return contiguous_strides(shape); }>("contiguous_strides"),
     function<[](TensorImpl& t) { t.bump_version(); }>("bump_version"), function<&set_version>("set_version"),

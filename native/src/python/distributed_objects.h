@@ -117,26 +117,12 @@ template <auto F, Lock lock> constexpr auto wrapped() {
              typename S::Parameters{});
 }
 
-// The object itself is the first argument.
-template <auto F> PyObject* of_object(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  constexpr Py_ssize_t most = 15;
-  if (n > most) return PyErr_Format(PyExc_TypeError, "too many arguments");
-  PyObject* all[most + 1] = {self};
-  std::copy_n(args, n, all + 1);
-  return module_call::module_function<F>(nullptr, all, n + 1);
-}
 template <auto F, Lock lock = Lock::released> PyMethodDef method(const char* name) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&of_object<wrapped<F, lock>()>)),
-      METH_FASTCALL, nullptr};
+  return object_method<wrapped<F, lock>()>(name);
 }
 template <auto F, Lock lock = Lock::released> PyMethodDef between(const char* name) {
   return function<wrapped<F, lock>()>(name);
 }
-template <auto F> PyGetSetDef read_only(const char* name) {
-  return {name, [](PyObject* self, void*) { return module_call::module_function<F>(nullptr, &self, 1); }, nullptr,
-      nullptr, nullptr};
-}
-
 template <class T>
 bool add_type(PyObject* module, const char* name, PyMethodDef* methods, PyGetSetDef* attributes = nullptr) {
   const std::string full = str("shim_torch._impl.native._core.", name);

@@ -144,6 +144,7 @@ template <> struct Argument<PyObject*> {  // lent, whatever it is
 
 inline PyObject* object(const Tensor& t) { return wrap(t); }
 inline PyObject* object(Tensor&& t) { return wrap(std::move(t)); }
+inline PyObject* object(const Ref<Storage>& s) { return storage_object(s); }
 inline PyObject* object(bool b) { return PyBool_FromLong(b); }
 inline PyObject* object(PyObject* o) { return o; }
 template <class T> PyObject* object(T* pointer) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(pointer)); }
@@ -221,8 +222,79 @@ template <auto F> PyObject* call(PyObject* const* args, size_t n, kernel_call::T
   return guarded([&] { return object(F(Rest{args, n})); });
 }
 
+// Names of parameters as a template's argument: "size dtype device".
+template <size_t N> struct Names {
+  char text[N];
+  constexpr Names(const char (&given)[N]) { std::copy_n(given, N, text); }
+  int find(std::string_view name) const {
+    std::string_view rest(text, N - 1);
+    for (int i = 0;; ++i) {
+      const size_t end = rest.find(' ');
+      if (rest.substr(0, end) == name) return i;
+      if (end == rest.npos) return -1;
+      rest.remove_prefix(end + 1);
+    }
+  }
+};
+
+// The arguments in the order of their names, None for those that may lack; null with an error set.
+template <class... P, size_t N>
+PyObject* const* in_order(
+    const Names<N>& names, PyObject* const* args, Py_ssize_t n, PyObject* keywords, PyObject** given) {
+  constexpr size_t most = sizeof...(P);
+  if (size_t(n) > most) return PyErr_Format(PyExc_TypeError, "expected %zu arguments, got %zd", most, n), nullptr;
+  std::fill(std::copy_n(args, n, given), given + most, nullptr);
+  for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); ++k) {
+    PyObject* word = PyTuple_GET_ITEM(keywords, k);
+    const int at = names.find(utf8(word));
+    if (at < 0 || given[at])
+      return PyErr_Format(PyExc_TypeError,
+                 at < 0 ? "got an unexpected keyword argument '%U'" : "got multiple values for argument '%U'", word),
+             nullptr;
+    given[at] = args[n + k];
+  }
+  constexpr bool lacking[] = {may_lack<P>...};
+  for (size_t i = 0; i < most; ++i) {
+    if (given[i]) continue;
+    if (!lacking[i]) return PyErr_Format(PyExc_TypeError, "argument %zu is missing", i + 1), nullptr;
+    given[i] = Py_None;
+  }
+  return given;
+}
+
+template <auto F, auto names, class... P>
+PyObject* call_named(PyObject* const* args, Py_ssize_t n, PyObject* keywords, kernel_call::Types<P...> types) {
+  return guarded([&]() -> PyObject* {
+    PyObject* given[sizeof...(P)];
+    if (!in_order<P...>(names, args, n, keywords, given)) return nullptr;
+    return answer_of<F>(given, types, std::index_sequence_for<P...>{});
+  });
+}
+template <auto F, auto names>
+PyObject* named_module_function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
+  return call_named<F, names>(args, n, keywords, typename kernel_call::Signature<decltype(+F)>::Parameters{});
+}
+
 template <auto F> PyObject* module_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return call<F>(args, size_t(n), typename kernel_call::Signature<decltype(+F)>::Parameters{});
+}
+
+// Of an object, which is the first argument.
+template <auto F> PyObject* of_object(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  constexpr Py_ssize_t most = 15;
+  if (n > most) return PyErr_Format(PyExc_TypeError, "too many arguments");
+  PyObject* all[most + 1] = {self};
+  std::copy_n(args, n, all + 1);
+  return module_function<F>(nullptr, all, n + 1);
+}
+template <auto F, auto names>
+PyObject* named_of_object(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
+  constexpr Py_ssize_t most = 15;
+  const Py_ssize_t words = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  if (n + words > most) return PyErr_Format(PyExc_TypeError, "too many arguments");
+  PyObject* all[most + 1] = {self};
+  std::copy_n(args, n + words, all + 1);
+  return named_module_function<F, names>(nullptr, all, n + 1, keywords);
 }
 
 // A list of what f makes of each item: new references, or null with an error set.
@@ -240,6 +312,31 @@ template <class Items, class F> PyObject* list_of(Items&& items, F&& f) {
 template <auto F> PyMethodDef function(const char* name, const char* doc = nullptr) {
   return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&module_call::module_function<F>)),
       METH_FASTCALL, doc};
+}
+// The same with parameters that may be given by name.
+template <auto F, module_call::Names names> PyMethodDef function(const char* name, const char* doc = nullptr) {
+  return {name,
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&module_call::named_module_function<F, names>)),
+      METH_FASTCALL | METH_KEYWORDS, doc};
+}
+
+// Entries of a type's tables; C++ functions whose first parameter is the object.
+template <auto F> PyMethodDef object_method(const char* name, const char* doc = nullptr) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&module_call::of_object<F>)), METH_FASTCALL,
+      doc};
+}
+template <auto F, module_call::Names names> PyMethodDef object_method(const char* name, const char* doc = nullptr) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&module_call::named_of_object<F, names>)),
+      METH_FASTCALL | METH_KEYWORDS, doc};
+}
+template <auto F> PyMethodDef static_method(const char* name) {
+  PyMethodDef m = function<F>(name);
+  m.ml_flags |= METH_STATIC;
+  return m;
+}
+template <auto F> PyGetSetDef object_attribute(const char* name, const char* doc = nullptr) {
+  return {name, [](PyObject* self, void*) { return module_call::module_function<F>(nullptr, &self, 1); }, nullptr, doc,
+      nullptr};
 }
 
 }  // namespace shim

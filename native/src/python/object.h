@@ -36,10 +36,11 @@ Device device_of(PyObject*);                 // torch.device, str, int
 const char* utf8(PyObject* string);          // throws Error where it has none
 bool unpack_int(PyObject* o, int64_t* out);  // an int of 64 bits; false with PyTorch's ValueError set
 bool unpack_flag(PyObject* o, const char* argument,
-    bool* out);                      // a bool; false with TypeError set: "f(): argument 'x' (position 1)"
-PyObject* size_object(IntArrayRef);  // torch.Size
-PyObject* layout_object(int);        // torch.strided is 0
-int layout_of(PyObject*);            // -1 if it is none
+    bool* out);                                 // a bool; false with TypeError set: "f(): argument 'x' (position 1)"
+PyObject* storage_object(const Ref<Storage>&);  // torch.UntypedStorage
+PyObject* size_object(IntArrayRef);             // torch.Size
+PyObject* layout_object(int);                   // torch.strided is 0
+int layout_of(PyObject*);                       // -1 if it is none
 PyObject* memory_format_object(MemoryFormat);
 bool memory_format_of(PyObject*, MemoryFormat*);
 

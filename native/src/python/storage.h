@@ -1,6 +1,6 @@
 #pragma once
 // Between the files of torch.UntypedStorage.
-#include "python/object.h"
+#include "python/module_parameters.h"
 
 namespace shim {
 
@@ -11,20 +11,28 @@ struct PyStorage {
 };
 inline Storage* storage_in(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
 
-extern PyTypeObject* StorageType;
+extern PyTypeObject *StorageType, *StorageBaseType;
 inline bool without_memory(const Storage& s) { return s.nbytes() && !s.data(); }  // bytes that nobody has allocated
-PyObject* storage_on_cpu(PyObject* storage, PyObject*);                           // itself where it is there
+Ref<Storage> storage_on(Storage&, Device);                                        // itself where it is there
 
 // Elements (storage_elements.cpp).
-PyObject* storage_bytes(PyObject* storage);  // as bytes
-PyObject* storage_tolist(PyObject* storage, PyObject*);
+PyObject* storage_bytes(Storage&);  // as bytes
+PyObject* storage_tolist(Storage&);
 PyObject* storage_subscript(PyObject* storage, PyObject* key);
 int storage_assign(PyObject* storage, PyObject* key, PyObject* value);
 
-// Weak references (storage_weak.cpp): a number stands for one.
-PyObject* storage_weak_ref(PyObject* storage, PyObject*);
-PyObject* storage_weak_expired(PyObject*, PyObject* number);
-PyObject* storage_weak_drop(PyObject*, PyObject* number);
-PyObject* storage_from_weak(PyObject*, PyObject* number);  // the storage, None once it is gone
+namespace module_call {
 
+template <> struct Argument<Storage&> {
+  bool take(PyObject* o, const char** why) {
+    storage_ = PyObject_TypeCheck(o, StorageBaseType) ? storage_in(o) : nullptr;
+    return storage_ || (*why = "no storage", false);
+  }
+  Storage& value() const { return *storage_; }
+
+ private:
+  Storage* storage_ = nullptr;
+};
+
+}  // namespace module_call
 }  // namespace shim

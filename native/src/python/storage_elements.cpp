@@ -2,53 +2,38 @@
 #include <cstring>
 
 #include "core/lazy_clone.h"
-#include "ops/kernels.h"
 #include "python/storage.h"
 
 namespace shim {
 
 namespace {
 
-constexpr const char* kNoData = "The tensor has a non-zero number of elements, but its data is not allocated yet.";
+void check_allocated(const Storage& s) {
+  CHECK(Kind::Runtime, !without_memory(s),
+      "The tensor has a non-zero number of elements, but its data is not allocated yet.");
+}
 
 }  // namespace
 
-PyObject* storage_bytes(PyObject* o) {
-  Storage* s = storage_in(o);
-  if (without_memory(*s)) return PyErr_SetString(PyExc_RuntimeError, kNoData), nullptr;
-  PyObject* bytes = PyBytes_FromStringAndSize(nullptr, Py_ssize_t(s->nbytes()));
-  if (!bytes || !s->nbytes()) return bytes;
-  PyObject* host = storage_on_cpu(o, nullptr);
-  if (!host) {
-    Py_DECREF(bytes);
-    return nullptr;
-  }
-  if (s->nbytes()) std::memcpy(PyBytes_AS_STRING(bytes), storage_in(host)->data(), s->nbytes());
-  Py_DECREF(host);
-  return bytes;
+PyObject* storage_bytes(Storage& s) {
+  check_allocated(s);
+  const Ref<Storage> host = storage_on(s, Device{});
+  return PyBytes_FromStringAndSize(s.nbytes() ? static_cast<const char*>(host->data()) : "", Py_ssize_t(s.nbytes()));
 }
 
-PyObject* storage_tolist(PyObject* o, PyObject*) {
-  PyObject* bytes = storage_bytes(o);
-  PyObject* list = bytes ? PySequence_List(bytes) : nullptr;
-  Py_XDECREF(bytes);
-  return list;
-}
+PyObject* storage_tolist(Storage& s) { return PySequence_List(owned(storage_bytes(s))); }
 
 PyObject* storage_subscript(PyObject* o, PyObject* key) {
-  PyObject* bytes = storage_bytes(o);
-  PyObject* r = bytes ? PyObject_GetItem(bytes, key) : nullptr;
-  Py_XDECREF(bytes);
-  if (!r || !PySlice_Check(key)) return r;
-  PyObject* s = PyObject_CallOneArg(reinterpret_cast<PyObject*>(StorageType), r);
-  Py_DECREF(r);
-  return s;
+  return guarded([&]() -> PyObject* {
+    OwnedRef found = owned(PyObject_GetItem(owned(storage_bytes(*storage_in(o))), key));
+    return PySlice_Check(key) ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(StorageType), found) : found.give();
+  });
 }
 
 int storage_assign(PyObject* o, PyObject* key, PyObject* value) {
   Storage* s = storage_in(o);
   own_data(*s);
-  Py_ssize_t start, stop, step;
+  Py_ssize_t start, stop, step = 1;
   if (PySlice_Check(key)) {
     if (PySlice_Unpack(key, &start, &stop, &step) < 0) return -1;
     PySlice_AdjustIndices(Py_ssize_t(s->nbytes()), &start, &stop, step);
@@ -59,17 +44,16 @@ int storage_assign(PyObject* o, PyObject* key, PyObject* value) {
     if (start < 0 || start >= Py_ssize_t(s->nbytes()))
       return PyErr_SetString(PyExc_IndexError, "index out of range"), -1;
     stop = start + 1;
-    step = 1;
   }
-  long v = PyLong_AsLong(value);
+  const long v = PyLong_AsLong(value);
   if (v == -1 && PyErr_Occurred()) return -1;
-  if (!s->device().is_cpu())
-    return PyErr_SetString(PyExc_NotImplementedError,
-               "torch.UntypedStorage: assignment to bytes of a CUDA storage is not supported"),
-           -1;
-  if (without_memory(*s)) return PyErr_SetString(PyExc_RuntimeError, kNoData), -1;
-  for (Py_ssize_t i = start; i < stop; i += step) static_cast<uint8_t*>(s->data())[i] = uint8_t(v);
-  return 0;
+  return guarded([&] {
+    CHECK(Kind::NotImplemented, s->device().is_cpu(),
+        "torch.UntypedStorage: assignment to bytes of a CUDA storage is not supported");
+    check_allocated(*s);
+    for (Py_ssize_t i = start; i < stop; i += step) static_cast<uint8_t*>(s->data())[i] = uint8_t(v);
+    return 1;
+  }) - 1;
 }
 
 }  // namespace shim

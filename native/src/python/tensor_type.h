@@ -10,7 +10,6 @@ int make_tensor_types(PyObject* module);
 int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset);  // onto TensorBase; any bind_*.cpp may call it
 bool dims_of(PyObject* o, Dims* out);                 // a sequence of int (or one int); false with a Python error set
 PyObject* number_object(const void* element, DType);  // one element as a Python number
-PyObject* storage_object(const Ref<Storage>&);        // torch.UntypedStorage
 Ref<Storage> storage_of(PyObject*);                   // null if it is none
 
 PyObject* tensor_set(PyObject* self, PyObject* args, PyObject* kwargs);     // Tensor.set_ (tensor_set.cpp)

@@ -19,13 +19,12 @@ def _sparse(size: Any, dtype: Any, layout: Any, device: Any) -> Any:
 
 
 def _made(size: Any, dtype: Any, device: Any, pin_memory: Any = None, memory_format: Any = None) -> Any:
-    if memory_format is None or memory_format == _core.preserve_format:
-        return _core.empty_tensor(size, dtype, device, bool(pin_memory))
     return _core.empty_tensor(size, dtype, device, bool(pin_memory), memory_format)
 
 
 @composite(
     f"empty.memory_format(SymInt[] size, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
+    native="empty",
     out=True,
     dim_names=True,
 )

@@ -9,6 +9,7 @@ from shim_torch._impl.table.record import composite, view
 
 @view(
     "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+    native="select",
     grad={"self": lambda g, self_shape, dim, index: _select_grad(g, self_shape, dim, index)},
     batching="along_dim",
 )
@@ -23,6 +24,7 @@ def _select_grad(g, shape, dim, index):
 
 @view(
     "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
+    native="slice",
     function=False,
     method=False,
     grad={"self": lambda g, self_shape, dim, start, end, step: _slice_grad(g, self_shape, dim, start, end, step)},

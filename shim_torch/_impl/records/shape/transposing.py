@@ -11,6 +11,7 @@ from shim_torch._impl.table.rules import wrap_dim
 
 @view(
     "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+    native="transpose",
     grad={"self": lambda g, dim0, dim1: g.transpose(dim0, dim1)},
     batching="along_dim",
 )
@@ -31,7 +32,7 @@ def swapdims(self, dim0, dim1):
     return self.transpose(dim0, dim1)
 
 
-@view("t(Tensor(a) self) -> Tensor(a)", grad={"self": lambda g: g.t()})
+@view("t(Tensor(a) self) -> Tensor(a)", native="t", grad={"self": lambda g: g.t()})
 def t(self):
     """A view: the transpose of a matrix; a tensor of fewer dims as it is. RuntimeError for more dims."""
     if self.dim() > 2:
@@ -39,7 +40,11 @@ def t(self):
     return _core.alias(self) if self.dim() < 2 else _core.transpose(self, 0, 1)
 
 
-@view("permute(Tensor(a) self, int[] dims) -> Tensor(a)", grad={"self": lambda g, dims: g.permute(_inverse(dims))})
+@view(
+    "permute(Tensor(a) self, int[] dims) -> Tensor(a)",
+    native="permute",
+    grad={"self": lambda g, dims: g.permute(_inverse(dims))},
+)
 def permute(self, dims):
     """A view with the dims in another order: dim i of the result is ``dims[i]`` of the tensor."""
     return _core.permute(self, dims)

@@ -11,6 +11,7 @@ from shim_torch._impl.table.rules import same_dtype, wrap_dim
 
 @view(
     "view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+    native="view",
     function=False,
     grad={"self": lambda g, self_shape: g.reshape(self_shape)},
 )
@@ -66,6 +67,7 @@ def reshape_as(self, other):
 
 @view(
     "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
+    native="expand",
     function=False,
     grad={"self": lambda g, self_shape: g.sum_to_size(self_shape)},
 )
@@ -101,7 +103,9 @@ def sum_to_size(self, size):
     return self.sum(()) if not shape else self  # PyTorch sums a tensor without dims too
 
 
-@view("squeeze(Tensor(a) self) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)})
+@view(
+    "squeeze(Tensor(a) self) -> Tensor(a)", native="squeeze", grad={"self": lambda g, self_shape: g.reshape(self_shape)}
+)
 def squeeze(self):
     """A view without the dims of size 1: all of them, or of those given. Dims of other sizes stay."""
     return _core.squeeze(self)
@@ -109,6 +113,7 @@ def squeeze(self):
 
 @view(
     "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+    native="squeeze",
     grad={"self": lambda g, self_shape: g.reshape(self_shape)},
     batching="along_dim",
 )
@@ -119,6 +124,7 @@ def squeeze_dim(self, dim):
 
 @view(
     "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+    native="squeeze",
     grad={"self": lambda g, self_shape: g.reshape(self_shape)},
     batching="along_dim",
 )
@@ -128,14 +134,23 @@ def squeeze_dims(self, dim):
 
 
 @view(
-    "alias(Tensor(a) self) -> Tensor(a)", function=False, method=False, grad={"self": lambda g: g}, batching="pointwise"
+    "alias(Tensor(a) self) -> Tensor(a)",
+    native="alias",
+    function=False,
+    method=False,
+    grad={"self": lambda g: g},
+    batching="pointwise",
 )
 def alias(self):
     """A view of the whole tensor."""
     return _core.alias(self)
 
 
-@view("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", grad={"self": lambda g, self_shape: g.reshape(self_shape)})
+@view(
+    "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
+    native="unsqueeze",
+    grad={"self": lambda g, self_shape: g.reshape(self_shape)},
+)
 def unsqueeze(self, dim):
     """A view with a new dim of size 1 in front of ``dim``; a negative one counts from the end of the result."""
     return _core.unsqueeze(self, dim)
@@ -143,6 +158,7 @@ def unsqueeze(self, dim):
 
 @view(
     "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+    native="as_strided",
     grad={
         "self": lambda g, self_shape, self_strides, self_start, size, stride, storage_offset: _as_strided_grad(
             g, self_shape, self_strides, size, stride, 0 if storage_offset is None else storage_offset - self_start
@@ -187,6 +203,7 @@ def _as_strided_grad(g, shape, strides, size, stride, offset):
 
 @view(
     "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+    native="unfold",
     function=False,
     grad={"self": lambda g, self_shape, dimension, size, step: _unfold_grad(g, self_shape, dimension, size, step)},
     batching="along_dim",
@@ -209,6 +226,7 @@ def _unfold_grad(g, shape, dim, size, step):
 
 @view(
     "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+    native="diagonal",
     grad={
         "self": lambda g, self_shape, offset, dim1, dim2: padded(
             g, self_shape, lambda full: full.diagonal(offset, dim1, dim2)
@@ -226,6 +244,7 @@ def diagonal(self, offset, dim1, dim2):
 
 @view(
     "view_as_real(Tensor(a) self) -> Tensor(a)",
+    native="view_as_real",
     method=False,
     grad={"self": lambda g: torch.view_as_complex(g.contiguous())},
     batching="pointwise",
@@ -238,6 +257,7 @@ def view_as_real(self):
 
 @view(
     "view_as_complex(Tensor(a) self) -> Tensor(a)",
+    native="view_as_complex",
     method=False,
     grad={"self": lambda g: torch.view_as_real(g.contiguous().resolve_conj())},
     batching="pointwise",
