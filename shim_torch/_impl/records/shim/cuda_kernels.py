@@ -23,6 +23,7 @@ _SHIM = {"function": False}
     shape=lambda input: [input.shape, input.shape],
     dtype=lambda input: (input.dtype, [input.dtype, _core.bool]),
     native="cuda_dropout",
+    gradient_name="NativeDropoutBackward0",
     differentiable=(0,),
     grad={"input": lambda g, p, result1: shim.masked_scale(g, result1, 1 / (1 - p))},
     **_SHIM,
