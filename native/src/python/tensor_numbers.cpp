@@ -6,7 +6,8 @@
 #include "core/math_bits.h"
 #include "core/sparse.h"
 #include "ops/kernels.h"
-#include "python/attribute.h"
+#include "python/module_function.h"
+#include "python/tensor_type.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -65,7 +66,7 @@ PyObject* tolist_method(PyObject* self, PyObject*) {
   });
 }
 
-bool truth(PyObject* self) {
+bool truth_of(PyObject* self) {
   const int64_t n = unwrap(self)->numel();
   CHECK(Kind::Runtime, n, "Boolean value of Tensor with no values is ambiguous");
   CHECK(Kind::Runtime, n == 1, "Boolean value of Tensor with more than one value is ambiguous");
@@ -85,13 +86,14 @@ PyObject* converted(PyObject* self, PyObject* (*to)(PyObject*), const char* real
   return to(value);
 }
 PyObject* complex_of(PyObject* v) { return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), v); }
-PyObject* index_of(PyObject* self) {
+PyObject* as_index(PyObject* self) {
   const TensorImpl& t = *unwrap(self);
   CHECK(Kind::Type, is_integral(t.dtype(), true) && t.numel() == 1,
       "only integer tensors of a single element can be converted to an index");
   return converted(self, PyNumber_Index);
 }
-int64_t length(TensorImpl& t) {
+int64_t leading_size(PyObject* self) {
+  const TensorImpl& t = *unwrap(self);
   CHECK(Kind::Type, t.dim(), "len() of a 0-d tensor");
   return t.sizes_data()[0];
 }
@@ -101,11 +103,11 @@ template <auto F> PyMethodDef of_self(const char* name) {
       METH_NOARGS, nullptr};
 }
 
-PyMethodDef number_methods[] = {method<&length>("__len__"), {"item", item_method, METH_NOARGS, nullptr},
-    {"tolist", tolist_method, METH_NOARGS, nullptr}, of_self<&truth>("__bool__"),
+PyMethodDef number_methods[] = {of_self<&leading_size>("__len__"), {"item", item_method, METH_NOARGS, nullptr},
+    {"tolist", tolist_method, METH_NOARGS, nullptr}, of_self<&truth_of>("__bool__"),
     of_self<[](PyObject* self) { return converted(self, PyNumber_Long, "int64_t"); }>("__int__"),
     of_self<[](PyObject* self) { return converted(self, PyNumber_Float, "double"); }>("__float__"),
-    of_self<[](PyObject* self) { return converted(self, complex_of); }>("__complex__"), of_self<&index_of>("__index__"),
+    of_self<[](PyObject* self) { return converted(self, complex_of); }>("__complex__"), of_self<&as_index>("__index__"),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
