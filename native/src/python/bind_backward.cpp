@@ -10,7 +10,6 @@
 namespace shim {
 namespace {
 
-PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(GradMode::enabled()); }
 PyObject* set_grad_enabled(PyObject*, PyObject* on) {
   bool value;
   if (!unpack_flag(on, "set_grad_enabled(): argument 'enabled' (position 1)", &value)) return nullptr;
@@ -37,16 +36,12 @@ Edge edge_of(PyObject* o) {  // a tensor, or (node, input number)
   return {node, uint32_t(n)};
 }
 
-bool edges_from(PyObject* sequence, std::vector<Edge>* out) {
-  PyObject* fast = PySequence_Fast(sequence, "expected a sequence");
-  if (!fast) return false;
-  int good = guarded([&]() -> int {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i)
-      out->push_back(edge_of(PySequence_Fast_GET_ITEM(fast, i)));
-    return 1;
-  });
-  Py_DECREF(fast);
-  return good;
+std::vector<Edge> edges_from(PyObject* sequence) {
+  const OwnedRef all = owned(PySequence_Fast(sequence, "expected a sequence"));
+  std::vector<Edge> edges;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(all.o); ++i)
+    edges.push_back(edge_of(PySequence_Fast_GET_ITEM(all.o, i)));
+  return edges;
 }
 
 PyObject* pass(const std::vector<Edge>& roots, const Grads& grads, const std::vector<Edge>& targets,
@@ -85,9 +80,9 @@ PyObject* pass_on_new_stack(const std::vector<Edge>& roots, const Grads& grads, 
 
 PyObject* backward(
     PyObject* tensors, PyObject* grads, PyObject* targets, Truth retain, Truth create, Truth unused, Truth accumulate) {
-  std::vector<Edge> roots, to;
+  const std::vector<Edge> roots = edges_from(tensors), to = edges_from(targets);
   Grads g;
-  if (!edges_from(tensors, &roots) || !grads_from(grads, &g) || !edges_from(targets, &to)) return nullptr;
+  if (!grads_from(grads, &g)) return nullptr;
   for (size_t i = 0; i < roots.size(); ++i)
     CHECK(Kind::Runtime, roots[i], "element ", i, " of tensors does not require grad and does not have a grad_fn");
   const BackwardOptions o{retain, create, unused, accumulate};
@@ -154,7 +149,7 @@ PyObject* take_profile() {
   return module_call::list_of(profile::take(), [](profile::Row& row) { return module_call::object(std::move(row)); });
 }
 
-PyMethodDef backward_functions[] = {{"is_grad_enabled", is_grad_enabled, METH_NOARGS, nullptr},
+PyMethodDef backward_functions[] = {function<&GradMode::enabled>("is_grad_enabled"),
     {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
     function<&InferenceMode::enabled>("is_inference_mode_enabled"), function<&set_inference>("_set_inference_mode"),
     function<&backward>("run_backward"), function<&mark_view_of>("mark_view"),

@@ -1,7 +1,8 @@
 // Memory shared with others: DLPack both ways and its C exchange API.
 #include "abi/dlpack.h"
 #include "core/sparse.h"
-#include "python/tensor_type.h"
+#include "python/module_parameters.h"
+#include "python/object_methods.h"
 
 namespace shim {
 
@@ -22,89 +23,63 @@ void drop_capsule(PyObject* capsule) {
   }
 }
 
-PyObject* to_capsule(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
-  PyObject *stream = Py_None, *max_version = Py_None, *dl_device = Py_None, *copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names), &stream, &max_version, &dl_device, &copy))
-    return nullptr;
-  return guarded([&]() -> PyObject* {
-    Tensor t(unwrap(self));
-    CHECK(Kind::Buffer, !is_sparse(*t), "Can't export tensors with layout other than torch.strided");
-    CHECK(Kind::Buffer, !t->requires_grad(), "Can't export tensors that require gradient, use tensor.detach()");
-    CHECK(Kind::Buffer, !t->is_conj, "Can't export tensors with the conjugate bit set");
-    if (stream != Py_None) {
-      CHECK(Kind::Type, PyLong_CheckExact(stream), "stream must be ``int`` or ``none``");
-      CHECK(Kind::Assertion, !t->device().is_cpu(), "stream should be None on cpu.");
-    }
-    if (dl_device != Py_None) {
-      int type = 0, id = 0;
-      if (!PyArg_ParseTuple(dl_device, "ii", &type, &id)) return nullptr;
-      DLDevice own = dlpack_device(t->device());
-      CHECK(Kind::Buffer, type == own.device_type && (id == own.device_id || type == kDlCpu),
-          "cannot move (tensor from ", to_string(t->device()), ") to DLPack device (", type, ", ", id,
-          "): copy it there first");
-    }
-    if (copy == Py_True) {
-      PyObject* cloned = PyObject_CallMethod(self, "clone", nullptr);
-      if (!cloned) return nullptr;
-      t = Tensor(unwrap(cloned));
-      Py_DECREF(cloned);
-    }
-    dlpack_order_streams(*t, stream == Py_None ? (t->device().is_cuda() ? 1 : -1) : PyLong_AsLongLong(stream));
-    if (PyErr_Occurred()) return nullptr;
-    long major = 0;
-    if (max_version != Py_None) {
-      PyObject* first = PySequence_GetItem(max_version, 0);
-      if (!first) return nullptr;
-      major = PyLong_AsLong(first);
-      Py_DECREF(first);
-    }
-    if (major < 1) return PyCapsule_New(dlpack_of<DLManagedTensor>(*t), kName, drop_capsule);
-    auto* m = dlpack_of<DLManagedTensorVersioned>(*t);
-    if (copy == Py_True) m->flags |= kIsCopied;
-    return PyCapsule_New(m, kNameV, drop_capsule);
-  });
+using Given = std::optional<PyObject*>;
+
+PyObject* to_capsule(PyObject* self, Given stream, Given max_version, Given dl_device, Given copy) {
+  Tensor t(unwrap(self));
+  CHECK(Kind::Buffer, !is_sparse(*t), "Can't export tensors with layout other than torch.strided");
+  CHECK(Kind::Buffer, !t->requires_grad(), "Can't export tensors that require gradient, use tensor.detach()");
+  CHECK(Kind::Buffer, !t->is_conj, "Can't export tensors with the conjugate bit set");
+  if (stream) {
+    CHECK(Kind::Type, PyLong_CheckExact(*stream), "stream must be ``int`` or ``none``");
+    CHECK(Kind::Assertion, !t->device().is_cpu(), "stream should be None on cpu.");
+  }
+  if (dl_device) {
+    int type = 0, id = 0;
+    if (!PyArg_ParseTuple(*dl_device, "ii", &type, &id)) return nullptr;
+    DLDevice own = dlpack_device(t->device());
+    CHECK(Kind::Buffer, type == own.device_type && (id == own.device_id || type == kDlCpu), "cannot move (tensor from ",
+        to_string(t->device()), ") to DLPack device (", type, ", ", id, "): copy it there first");
+  }
+  const bool copied = copy == Py_True;
+  if (copied) t = Tensor(unwrap(owned(PyObject_CallMethod(self, "clone", nullptr))));
+  dlpack_order_streams(*t, stream ? PyLong_AsLongLong(*stream) : t->device().is_cuda() ? 1 : -1);
+  if (PyErr_Occurred()) return nullptr;
+  const long major = max_version ? PyLong_AsLong(owned(PySequence_GetItem(*max_version, 0))) : 0;
+  if (major < 1) return PyCapsule_New(dlpack_of<DLManagedTensor>(*t), kName, drop_capsule);
+  auto* m = dlpack_of<DLManagedTensorVersioned>(*t);
+  if (copied) m->flags |= kIsCopied;
+  return PyCapsule_New(m, kNameV, drop_capsule);
 }
 
-PyObject* device_method(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    CHECK(Kind::Value, !unwrap(self)->device().is_meta(), "Unknown device type meta for Dlpack");
-    DLDevice d = dlpack_device(unwrap(self)->device());
-    return Py_BuildValue("(ii)", d.device_type, d.device_id);
-  });
+std::tuple<int, int> device_method(const TensorImpl& t) {
+  CHECK(Kind::Value, !t.device().is_meta(), "Unknown device type meta for Dlpack");
+  const DLDevice d = dlpack_device(t.device());
+  return {int(d.device_type), int(d.device_id)};
 }
 
-PyObject* from_capsule(PyObject* capsule) {
-  return guarded([&]() -> PyObject* {
-    if (PyCapsule_IsValid(capsule, kNameV)) {
-      auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, kNameV));
-      CHECK(Kind::Buffer, m->version.major <= 1, "from_dlpack: unsupported DLPack version ", m->version.major, ".",
-          m->version.minor);
-      Tensor t = from_dlpack(m);
-      PyCapsule_SetName(capsule, kUsedV);
-      return wrap(t);
-    }
-    CHECK(Kind::Runtime, PyCapsule_IsValid(capsule, kName),
-        "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
-        "you might have already constructed a tensor from it once.");
-    Tensor t = from_dlpack(static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, kName)));
-    PyCapsule_SetName(capsule, kUsed);
-    return wrap(t);
-  });
+Tensor from_capsule(PyObject* capsule) {
+  CHECK(Kind::Type, PyCapsule_CheckExact(capsule), "from_dlpack: expected a DLPack capsule, got ",
+      Py_TYPE(capsule)->tp_name);
+  if (PyCapsule_IsValid(capsule, kNameV)) {
+    auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, kNameV));
+    CHECK(Kind::Buffer, m->version.major <= 1, "from_dlpack: unsupported DLPack version ", m->version.major, ".",
+        m->version.minor);
+    Tensor t = from_dlpack(m);
+    PyCapsule_SetName(capsule, kUsedV);
+    return t;
+  }
+  CHECK(Kind::Runtime, PyCapsule_IsValid(capsule, kName),
+      "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
+      "you might have already constructed a tensor from it once.");
+  Tensor t = from_dlpack(static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, kName)));
+  PyCapsule_SetName(capsule, kUsed);
+  return t;
 }
 
-PyObject* py_from_dlpack(PyObject*, PyObject* capsule) {
-  if (!PyCapsule_CheckExact(capsule))
-    return PyErr_Format(PyExc_TypeError, "from_dlpack: expected a DLPack capsule, got %s", Py_TYPE(capsule)->tp_name);
-  return from_capsule(capsule);
-}
-
-PyObject* to_dlpack(PyObject*, PyObject* tensor) {
-  if (!is_tensor(tensor))
-    return PyErr_Format(PyExc_TypeError, "to_dlpack: expected a torch.Tensor, got %s", Py_TYPE(tensor)->tp_name);
-  return guarded(
-      [&]() -> PyObject* { return PyCapsule_New(dlpack_of<DLManagedTensor>(*unwrap(tensor)), kName, drop_capsule); });
+PyObject* to_dlpack(PyObject* tensor) {
+  CHECK(Kind::Type, is_tensor(tensor), "to_dlpack: expected a torch.Tensor, got ", Py_TYPE(tensor)->tp_name);
+  return PyCapsule_New(dlpack_of<DLManagedTensor>(*unwrap(tensor)), kName, drop_capsule);
 }
 
 // --- the C exchange API ---------------------------------------------------------------------------------------------------
@@ -139,11 +114,10 @@ int api_view(void* object, DLTensor* out) {
 DLPackExchangeAPI exchange_api = {
     {{1, 3}, nullptr}, dlpack_allocate, api_from_object, api_to_object, api_view, dlpack_stream};
 
-PyMethodDef methods[] = {{"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(to_capsule)),
-                             METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"__dlpack_device__", device_method, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyMethodDef exchange_functions[] = {{"from_dlpack_capsule", py_from_dlpack, METH_O, nullptr},
-    {"to_dlpack", to_dlpack, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {object_method<&to_capsule, "self stream max_version dl_device copy">("__dlpack__"),
+    object_method<&device_method>("__dlpack_device__"), {nullptr, nullptr, 0, nullptr}};
+PyMethodDef exchange_functions[] = {
+    function<&from_capsule>("from_dlpack_capsule"), function<&to_dlpack>("to_dlpack"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

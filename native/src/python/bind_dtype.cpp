@@ -2,7 +2,7 @@
 #include "cuda/driver.h"
 #include "python/foreign.h"
 #include "python/builtin_types.h"
-#include "python/object.h"
+#include "python/object_methods.h"
 
 namespace shim {
 
@@ -29,30 +29,18 @@ DType dtype_in(PyObject* o) { return reinterpret_cast<PyDType*>(o)->dtype; }
 PyObject* dtype_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", dtype_name(dtype_in(o))); }
 Py_hash_t dtype_hash(PyObject* o) { return Py_hash_t(0x9e3779b97f4a7c15ULL * (uint64_t(dtype_in(o)) + 11) >> 8); }
 PyObject* dtype_reduce(PyObject* o, PyObject*) { return Py_BuildValue("O(s)", rebuild_named, dtype_name(dtype_in(o))); }
-PyObject* flag(bool v) { return PyBool_FromLong(v); }
-PyObject* dtype_get_floating(PyObject* o, void*) { return flag(is_floating(dtype_in(o))); }
-PyObject* dtype_get_complex(PyObject* o, void*) { return flag(is_complex(dtype_in(o))); }
-PyObject* dtype_get_signed(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    CHECK(Kind::Runtime, !is_quantized(dtype_in(o)), "isSignedType not supported for quantized types");
-    return flag(is_signed(dtype_in(o)));
-  });
-}
-PyObject* dtype_get_itemsize(PyObject* o, void*) { return PyLong_FromSize_t(itemsize(dtype_in(o))); }
-PyObject* dtype_get_number(PyObject* o, void*) { return PyLong_FromLong(long(dtype_in(o))); }
-PyObject* dtype_to_real(PyObject* o, PyObject*) { return dtype_object(to_real(dtype_in(o))); }
-PyObject* dtype_to_complex(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* { return dtype_object(to_complex(dtype_in(o))); });
+bool signed_(DType t) {
+  CHECK(Kind::Runtime, !is_quantized(t), "isSignedType not supported for quantized types");
+  return is_signed(t);
 }
 
-PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_get_floating, nullptr, nullptr, nullptr},
-    {"is_complex", dtype_get_complex, nullptr, nullptr, nullptr},
-    {"is_signed", dtype_get_signed, nullptr, nullptr, nullptr},
-    {"itemsize", dtype_get_itemsize, nullptr, nullptr, nullptr},
-    {"_number", dtype_get_number, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef dtype_getset[] = {object_attribute<[](DType t) { return is_floating(t); }>("is_floating_point"),
+    object_attribute<[](DType t) { return is_complex(t); }>("is_complex"), object_attribute<&signed_>("is_signed"),
+    object_attribute<[](DType t) { return int64_t(itemsize(t)); }>("itemsize"),
+    object_attribute<[](DType t) { return int(t); }>("_number"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-    {"to_real", dtype_to_real, METH_NOARGS, nullptr}, {"to_complex", dtype_to_complex, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+    object_method<[](DType t) { return to_real(t); }>("to_real"),
+    object_method<[](DType t) { return to_complex(t); }>("to_complex"), {nullptr, nullptr, 0, nullptr}};
 PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
     {Py_tp_hash, reinterpret_cast<void*>(dtype_hash)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods},
     {Py_tp_doc, const_cast<char*>("The element type of a tensor.")}, {0, nullptr}};
@@ -93,22 +81,15 @@ PyObject* rebuild(PyObject* module, PyObject* what) {
   return guarded([&]() -> PyObject* { return device_object(parse_device(name)); });
 }
 
-PyObject* get_default(PyObject*, PyObject*) { return dtype_object(default_dtype()); }
-PyObject* set_default(PyObject*, PyObject* d) {
-  if (!is_dtype(d))
-    return PyErr_Format(
-        PyExc_TypeError, "invalid dtype object: only floating-point types are supported as the default type");
-  if (!is_floating(dtype_in(d)))
-    return PyErr_Format(PyExc_TypeError, "only floating-point types are supported as the default type");
-  return guarded([&]() -> PyObject* {
-    cuda::before_outside();  // its results have the dtypes that they were given out with
-    set_default_dtype(dtype_in(d));
-    Py_RETURN_NONE;
-  });
+void set_default(PyObject* d) {
+  CHECK(Kind::Type, is_dtype(d), "invalid dtype object: only floating-point types are supported as the default type");
+  CHECK(Kind::Type, is_floating(dtype_in(d)), "only floating-point types are supported as the default type");
+  cuda::before_outside();  // its results have the dtypes that they were given out with
+  set_default_dtype(dtype_in(d));
 }
 
 PyMethodDef dtype_functions[] = {{"_rebuild", rebuild, METH_O, nullptr},
-    {"get_default_dtype", get_default, METH_NOARGS, nullptr}, {"set_default_dtype", set_default, METH_O, nullptr},
+    function<[] { return default_dtype(); }>("get_default_dtype"), function<&set_default>("set_default_dtype"),
     {nullptr, nullptr, 0, nullptr}};
 
 int add_dtypes(PyObject* module) {

@@ -11,12 +11,10 @@ namespace {
 cuda::KernelPlaces python_places() {
   GilAcquire gil;
   cuda::KernelPlaces places;
-  PyObject* module = PyImport_ImportModule("shim_torch._impl.extensions.kernel_pack");
-  PyObject* found = module ? PyObject_CallMethod(module, "places", nullptr) : nullptr;
+  const OwnedRef module{PyImport_ImportModule("shim_torch._impl.extensions.kernel_pack")};
+  const OwnedRef found{module.o ? PyObject_CallMethod(module, "places", nullptr) : nullptr};
   const char *pack = nullptr, *table = nullptr;
-  if (found && PyArg_ParseTuple(found, "ss", &pack, &table)) places = {pack, table};
-  Py_XDECREF(found);
-  Py_XDECREF(module);
+  if (found.o && PyArg_ParseTuple(found, "ss", &pack, &table)) places = {pack, table};
   PyErr_Clear();  // kernels are compiled all the same
   return places;
 }

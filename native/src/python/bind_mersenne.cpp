@@ -3,7 +3,21 @@
 
 #include <new>
 
+#include "python/object_methods.h"
+
 namespace shim {
+namespace module_call {
+
+template <> struct Argument<Mersenne&> {  // only of methods: the type is known
+  bool take(PyObject* o, const char**) { return (numbers_ = mersenne_of(o)) != nullptr; }
+  Mersenne& value() const { return *numbers_; }
+
+ private:
+  Mersenne* numbers_ = nullptr;
+};
+
+}  // namespace module_call
+
 namespace {
 
 struct Object {
@@ -14,16 +28,10 @@ PyTypeObject* Type = nullptr;
 
 Mersenne& in(PyObject* o) { return reinterpret_cast<Object*>(o)->source; }
 
-bool seed_of(PyObject* o, uint64_t* seed) {
-  *seed = PyLong_AsUnsignedLongLongMask(o);
-  return !PyErr_Occurred();
-}
-
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
-  PyObject* given;
-  uint64_t seed;
-  if (!PyArg_ParseTuple(args, "O", &given) || !seed_of(given, &seed)) return nullptr;
-  PyObject* o = type->tp_alloc(type, 0);
+  if (PyTuple_GET_SIZE(args) != 1) return PyErr_Format(PyExc_TypeError, "Mersenne() takes a seed");
+  const uint64_t seed = PyLong_AsUnsignedLongLongMask(PyTuple_GET_ITEM(args, 0));
+  PyObject* o = PyErr_Occurred() ? nullptr : type->tp_alloc(type, 0);
   if (o) new (&in(o)) Mersenne(seed);
   return o;
 }
@@ -34,34 +42,24 @@ void drop(PyObject* o) {
   Py_DECREF(type);
 }
 
-PyObject* restart(PyObject* o, PyObject* given) {
-  uint64_t seed;
-  if (!seed_of(given, &seed)) return nullptr;
-  in(o).restart(seed);
-  Py_RETURN_NONE;
+Bytes get_state(Mersenne& numbers) {
+  std::string state(Mersenne::kStateBytes, 0);
+  numbers.save(reinterpret_cast<unsigned char*>(state.data()));
+  return {std::move(state)};
 }
 
-PyObject* get_state(PyObject* o, PyObject*) {
-  PyObject* bytes = PyBytes_FromStringAndSize(nullptr, Mersenne::kStateBytes);
-  if (bytes) in(o).save(reinterpret_cast<unsigned char*>(PyBytes_AS_STRING(bytes)));
-  return bytes;
+void set_state(Mersenne& numbers, std::span<const char> state) {
+  CHECK(Kind::Type, state.size() == Mersenne::kStateBytes, "set_state() takes the bytes of a state");
+  CHECK(Kind::Runtime, numbers.restore(reinterpret_cast<const unsigned char*>(state.data())), "Invalid mt19937 state");
 }
 
-PyObject* set_state(PyObject* o, PyObject* bytes) {
-  if (!PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) != Py_ssize_t(Mersenne::kStateBytes))
-    return PyErr_Format(PyExc_TypeError, "set_state() takes the bytes of a state");
-  if (!in(o).restore(reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(bytes))))
-    return PyErr_Format(PyExc_RuntimeError, "Invalid mt19937 state");
-  Py_RETURN_NONE;
-}
-
-PyObject* seed(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(in(o).seed()); }
-
-PyMethodDef methods[] = {{"restart", restart, METH_O, "Begins the stream of a seed."},
-    {"get_state", get_state, METH_NOARGS, "The state: 5056 bytes, laid out as PyTorch's."},
-    {"set_state", set_state, METH_O, "Takes what get_state gave. RuntimeError for bytes that are no state."},
+PyMethodDef methods[] = {
+    object_method<[](Mersenne& m, uint64_t seed) { m.restart(seed); }>("restart", "Begins the stream of a seed."),
+    object_method<&get_state>("get_state", "The state: 5056 bytes, laid out as PyTorch's."),
+    object_method<&set_state>("set_state", "Takes what get_state gave. RuntimeError for bytes that are no state."),
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef attributes[] = {{"seed", seed, nullptr, "The seed that the stream began with.", nullptr},
+PyGetSetDef attributes[] = {object_attribute<[](Mersenne& m) { return PyLong_FromUnsignedLongLong(m.seed()); }>(
+                                "seed", "The seed that the stream began with."),
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)}, {Py_tp_dealloc, reinterpret_cast<void*>(drop)},
     {Py_tp_methods, methods}, {Py_tp_getset, attributes}, {0, nullptr}};

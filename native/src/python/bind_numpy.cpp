@@ -2,7 +2,7 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include "core/sparse.h"
 #include "python/body_plan.h"
-#include "python/tensor_type.h"
+#include "python/module_parameters.h"
 
 #include <numpy/arrayobject.h>
 
@@ -153,95 +153,77 @@ Tensor from_memory(void* data, PyObject* owner, Device device, DType t, IntArray
   return Tensor(new TensorImpl(storage, t, sizes, strides, 0));
 }
 
-// from_numpy(array, warn=True): warns of memory that must not be written
-PyObject* from_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count < 1 || count > 2)
-    return PyErr_Format(PyExc_TypeError, "from_numpy() takes 1 positional argument but %zd were given", count);
-  PyObject* o = args[0];
-  if (!PyArray_Check(o)) return PyErr_Format(PyExc_TypeError, "expected np.ndarray (got %s)", Py_TYPE(o)->tp_name);
-  return guarded([&]() -> PyObject* {
-    auto* a = reinterpret_cast<PyArrayObject*>(o);
-    CHECK(Kind::Value, PyArray_ISNOTSWAPPED(a),
-        "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-        "currently not supported.");
-    DType t = dtype_of_descr(PyArray_DESCR(a));
-    int n = PyArray_NDIM(a);
-    Dims sizes(static_cast<size_t>(n)), strides(static_cast<size_t>(n));
-    int64_t size = int64_t(itemsize(t));
-    for (int i = 0; i < n; ++i) {
-      sizes[size_t(i)] = PyArray_DIM(a, i);
-      int64_t bytes = PyArray_STRIDE(a, i);
-      CHECK(Kind::Value, bytes >= 0 || sizes[size_t(i)] < 2,
-          "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-          "currently "
-          "supported. (You can probably work around this by making a copy of your array  with array.copy().) ");
-      CHECK(Kind::Value, bytes % size == 0,
-          "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
-          "memory.");
-      strides[size_t(i)] = bytes < 0 ? 1 : bytes / size;
-    }
-    static bool warned = false;
-    if (!PyArray_ISWRITEABLE(a) && (count < 2 || args[1] == Py_True) &&
-        warn_once(&warned,
-            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
-            "writing to this tensor will "
-            "result in undefined behavior. You may want to copy the array to protect its data or make it writable "
-            "before converting it to a tensor. This type of warning will be suppressed for the rest of this program.") <
-            0)
-      return nullptr;
-    return wrap(from_memory(PyArray_DATA(a), o, Device{}, t, sizes, strides));
-  });
+// warn (by default True): of memory that must not be written
+Tensor from_numpy(PyObject* o, std::optional<bool> warn) {
+  CHECK(Kind::Type, PyArray_Check(o), "expected np.ndarray (got ", Py_TYPE(o)->tp_name, ")");
+  auto* a = reinterpret_cast<PyArrayObject*>(o);
+  CHECK(Kind::Value, PyArray_ISNOTSWAPPED(a),
+      "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+      "currently not supported.");
+  DType t = dtype_of_descr(PyArray_DESCR(a));
+  int n = PyArray_NDIM(a);
+  Dims sizes(static_cast<size_t>(n)), strides(static_cast<size_t>(n));
+  int64_t size = int64_t(itemsize(t));
+  for (int i = 0; i < n; ++i) {
+    sizes[size_t(i)] = PyArray_DIM(a, i);
+    int64_t bytes = PyArray_STRIDE(a, i);
+    CHECK(Kind::Value, bytes >= 0 || sizes[size_t(i)] < 2,
+        "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+        "currently "
+        "supported. (You can probably work around this by making a copy of your array  with array.copy().) ");
+    CHECK(Kind::Value, bytes % size == 0,
+        "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+        "memory.");
+    strides[size_t(i)] = bytes < 0 ? 1 : bytes / size;
+  }
+  static bool warned = false;
+  if (!PyArray_ISWRITEABLE(a) && warn.value_or(true) &&
+      warn_once(&warned,
+          "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+          "writing to this tensor will "
+          "result in undefined behavior. You may want to copy the array to protect its data or make it writable "
+          "before converting it to a tensor. This type of warning will be suppressed for the rest of this program.") <
+          0)
+    throw PythonError();
+  return from_memory(PyArray_DATA(a), o, Device{}, t, sizes, strides);
 }
 
 }  // namespace
 
 PyObject* tensor_over_array(PyObject* array) {
   if (!PyArray_Check(array)) return nullptr;
-  PyObject* const args[] = {array, Py_False};
-  PyObject* made = from_numpy(nullptr, args, 2);
+  PyObject* made = guarded([&] { return wrap(from_numpy(array, false)); });
   if (!made) PyErr_Clear();
   return made;
 }
 
 namespace {
 
-PyObject* as_numpy(PyObject*, PyObject* o) {
-  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name);
-  return guarded([&]() -> PyObject* { return to_numpy(unwrap(o)); });
+PyObject* as_numpy(PyObject* o) {
+  CHECK(Kind::Type, is_tensor(o), "expected a torch.Tensor, got ", Py_TYPE(o)->tp_name);
+  return to_numpy(unwrap(o));
 }
 
-// from_pointer(pointer, owner, device, dtype, sizes, strides in elements)
-PyObject* from_pointer(PyObject*, PyObject* args) {
-  unsigned long long pointer;
-  PyObject *owner, *device, *dtype, *sizes, *strides;
-  if (!PyArg_ParseTuple(args, "KOOOOO:from_pointer", &pointer, &owner, &device, &dtype, &sizes, &strides))
-    return nullptr;
-  Dims n, s;
-  if (!dims_of(sizes, &n)) return nullptr;
-  if (strides != Py_None && !dims_of(strides, &s)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    if (strides == Py_None) s = contiguous_strides(n);
-    return wrap(from_memory(reinterpret_cast<void*>(pointer), owner, device_of(device), dtype_of(dtype), n, s));
-  });
+// Strides count elements.
+Tensor from_pointer(void* pointer, PyObject* owner, PyObject* device, PyObject* dtype, const Dims& sizes,
+    std::optional<PyObject*> given) {
+  Dims strides;
+  if (given && !dims_of(*given, &strides)) throw PythonError();
+  return from_memory(
+      pointer, owner, device_of(device), dtype_of(dtype), sizes, given ? strides : contiguous_strides(sizes));
 }
 
-PyObject* numpy_dtype(PyObject*, PyObject* o) {
-  return guarded([&]() -> PyObject* { return reinterpret_cast<PyObject*>(descr_of(dtype_of(o))); });
-}
-
-PyObject* torch_dtype(PyObject*, PyObject* o) {  // of anything NumPy understands as a dtype
+DType torch_dtype(PyObject* o) {  // of anything NumPy understands as a dtype
   PyArray_Descr* d = nullptr;
-  if (!PyArray_DescrConverter(o, &d)) return nullptr;
-  PyObject* r = guarded([&]() -> PyObject* { return dtype_object(dtype_of_descr(d)); });
-  Py_DECREF(d);
-  return r;
+  if (!PyArray_DescrConverter(o, &d)) throw PythonError();
+  const OwnedRef held{reinterpret_cast<PyObject*>(d)};
+  return dtype_of_descr(d);
 }
 
-PyMethodDef numpy_functions[] = {
-    {"from_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(from_numpy)), METH_FASTCALL, nullptr},
-    {"to_numpy", as_numpy, METH_O, nullptr}, {"from_pointer", from_pointer, METH_VARARGS, nullptr},
-    {"numpy_dtype", numpy_dtype, METH_O, nullptr}, {"dtype_from_numpy", torch_dtype, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef numpy_functions[] = {function<&from_numpy>("from_numpy"), function<&as_numpy>("to_numpy"),
+    function<&from_pointer>("from_pointer"),
+    function<[](PyObject* o) { return reinterpret_cast<PyObject*>(descr_of(dtype_of(o))); }>("numpy_dtype"),
+    function<&torch_dtype>("dtype_from_numpy"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -12,27 +12,18 @@ namespace shim {
 bool dims_of(PyObject* o, Dims* out) {
   out->clear();
   if (PyLong_Check(o)) { return unpack_int(o, &out->emplace_back()); }
-  PyObject* fast = PySequence_Fast(o, "expected a sequence of int");
-  if (!fast) return false;
-  Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* index = PyNumber_Index(PySequence_Fast_GET_ITEM(fast, i));
-    if (!index) {
-      Py_DECREF(fast);
-      return false;
-    }
+  const OwnedRef all{PySequence_Fast(o, "expected a sequence of int")};
+  for (Py_ssize_t i = 0; all.o && i < PySequence_Fast_GET_SIZE(all.o); ++i) {
+    const OwnedRef index{PyNumber_Index(PySequence_Fast_GET_ITEM(all.o, i))};
     int overflow = 0;
+    if (!index.o) return false;
     out->push_back(PyLong_AsLongLongAndOverflow(index, &overflow));
-    Py_DECREF(index);
-    if (overflow) {
-      Py_DECREF(fast);
+    if (overflow)
       return PyErr_Format(PyExc_TypeError,
                  "failed to unpack the object at pos %zd with error \"Overflow when unpacking long long\"", i + 1),
              false;
-    }
   }
-  Py_DECREF(fast);
-  return !PyErr_Occurred();
+  return all.o && !PyErr_Occurred();
 }
 
 namespace {

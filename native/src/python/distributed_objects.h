@@ -5,6 +5,7 @@
 #include "distributed/group.h"
 #include "python/module_function.h"
 #include "python/native_ops.h"
+#include "python/object_methods.h"
 
 namespace shim {
 namespace between_processes {

@@ -159,8 +159,7 @@ inline PyObject* object(Dims&& dims) { return size_object(dims); }
 template <class K, class T> PyObject* object(const std::map<K, T>& entries) {
   OwnedRef dict = owned(PyDict_New());
   for (const auto& [key, value] : entries) {
-    OwnedRef k = owned(object(key)), v = owned(object(value));
-    if (PyDict_SetItem(dict, k, v) < 0) return nullptr;
+    if (PyDict_SetItem(dict, owned(object(key)), owned(object(value))) < 0) return nullptr;
   }
   return dict.give();
 }
@@ -254,55 +253,32 @@ PyObject* const* in_order(
     given[at] = args[n + k];
   }
   constexpr bool lacking[] = {may_lack<P>...};
-  for (size_t i = 0; i < most; ++i) {
-    if (given[i]) continue;
-    if (!lacking[i]) return PyErr_Format(PyExc_TypeError, "argument %zu is missing", i + 1), nullptr;
-    given[i] = Py_None;
-  }
+  for (size_t i = 0; i < most; ++i)
+    if (!given[i] && !lacking[i]) return PyErr_Format(PyExc_TypeError, "argument %zu is missing", i + 1), nullptr;
+  std::replace(given, given + most, static_cast<PyObject*>(nullptr), Py_None);
   return given;
 }
 
-template <auto F, auto names, class... P>
-PyObject* call_named(PyObject* const* args, Py_ssize_t n, PyObject* keywords, kernel_call::Types<P...> types) {
-  return guarded([&]() -> PyObject* {
-    PyObject* given[sizeof...(P)];
-    if (!in_order<P...>(names, args, n, keywords, given)) return nullptr;
-    return answer_of<F>(given, types, std::index_sequence_for<P...>{});
-  });
-}
 template <auto F, auto names>
 PyObject* named_module_function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
-  return call_named<F, names>(args, n, keywords, typename kernel_call::Signature<decltype(+F)>::Parameters{});
+  return [&]<class... P>(kernel_call::Types<P...> types) {
+    return guarded([&]() -> PyObject* {
+      PyObject* given[sizeof...(P)];
+      if (!in_order<P...>(names, args, n, keywords, given)) return nullptr;
+      return answer_of<F>(given, types, std::index_sequence_for<P...>{});
+    });
+  }(typename kernel_call::Signature<decltype(+F)>::Parameters{});
 }
 
 template <auto F> PyObject* module_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return call<F>(args, size_t(n), typename kernel_call::Signature<decltype(+F)>::Parameters{});
 }
 
-// Of an object, which is the first argument.
-template <auto F> PyObject* of_object(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  constexpr Py_ssize_t most = 15;
-  if (n > most) return PyErr_Format(PyExc_TypeError, "too many arguments");
-  PyObject* all[most + 1] = {self};
-  std::copy_n(args, n, all + 1);
-  return module_function<F>(nullptr, all, n + 1);
-}
-template <auto F, auto names>
-PyObject* named_of_object(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
-  constexpr Py_ssize_t most = 15;
-  const Py_ssize_t words = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-  if (n + words > most) return PyErr_Format(PyExc_TypeError, "too many arguments");
-  PyObject* all[most + 1] = {self};
-  std::copy_n(args, n + words, all + 1);
-  return named_module_function<F, names>(nullptr, all, n + 1, keywords);
-}
-
 // A list of what f makes of each item: new references, or null with an error set.
 template <class Items, class F> PyObject* list_of(Items&& items, F&& f) {
   OwnedRef list = owned(PyList_New(0));
   for (auto& item : items) {
-    OwnedRef made = owned(f(item));
-    if (PyList_Append(list, made) < 0) return nullptr;
+    if (PyList_Append(list, owned(f(item))) < 0) return nullptr;
   }
   return list.give();
 }
@@ -318,25 +294,6 @@ template <auto F, module_call::Names names> PyMethodDef function(const char* nam
   return {name,
       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&module_call::named_module_function<F, names>)),
       METH_FASTCALL | METH_KEYWORDS, doc};
-}
-
-// Entries of a type's tables; C++ functions whose first parameter is the object.
-template <auto F> PyMethodDef object_method(const char* name, const char* doc = nullptr) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&module_call::of_object<F>)), METH_FASTCALL,
-      doc};
-}
-template <auto F, module_call::Names names> PyMethodDef object_method(const char* name, const char* doc = nullptr) {
-  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&module_call::named_of_object<F, names>)),
-      METH_FASTCALL | METH_KEYWORDS, doc};
-}
-template <auto F> PyMethodDef static_method(const char* name) {
-  PyMethodDef m = function<F>(name);
-  m.ml_flags |= METH_STATIC;
-  return m;
-}
-template <auto F> PyGetSetDef object_attribute(const char* name, const char* doc = nullptr) {
-  return {name, [](PyObject* self, void*) { return module_call::module_function<F>(nullptr, &self, 1); }, nullptr, doc,
-      nullptr};
 }
 
 }  // namespace shim

@@ -6,7 +6,7 @@
 
 #include "autograd/nodes.h"
 #include "python/autograd_python.h"
-#include "python/module_function.h"
+#include "python/object_methods.h"
 
 namespace shim {
 
@@ -18,6 +18,7 @@ struct PyNode {
 PyTypeObject* NodeType;
 
 Node* in(PyObject* o) { return reinterpret_cast<PyNode*>(o)->node; }
+Node& of(PyObject* o) { return *in(o); }
 
 // What stands for a node that the collector of cycles took away.
 class ClearedNode final : public Node {
@@ -53,26 +54,15 @@ void dealloc(PyObject* o) {
   Py_DECREF(type);
 }
 
-PyObject* name(PyObject* o, PyObject*) { return PyUnicode_FromString(in(o)->name().c_str()); }
 PyObject* repr(PyObject* o) {
   return PyUnicode_FromFormat("<%s object at %p>", std::strrchr(Py_TYPE(o)->tp_name, '.') + 1, o);
 }
 
-PyObject* next_functions(PyObject* o, void*) { return next_functions_of(*in(o)); }
-
-PyObject* variable(PyObject* o, void*) {
-  if (auto* a = dynamic_cast<AccumulateGrad*>(in(o))) return wrap(a->variable());
-  PyErr_SetString(PyExc_AttributeError, "variable");
-  return nullptr;
+const Tensor& variable(PyObject* o) {
+  auto* a = dynamic_cast<AccumulateGrad*>(in(o));
+  CHECK(Kind::Attribute, a, "variable");
+  return a->variable();
 }
-
-PyObject* metadata(PyObject* o, void*) { return node_metadata(*in(o)); }
-PyObject* input_metadata(PyObject* o, void*) { return metadata_of_inputs(*in(o)); }
-
-PyObject* sequence(PyObject* o, PyObject*) { return PyLong_FromUnsignedLongLong(in(o)->sequence); }
-
-PyObject* register_post(PyObject* o, PyObject* f) { return register_node_hook(*in(o), f, false); }
-PyObject* register_pre(PyObject* o, PyObject* f) { return register_node_hook(*in(o), f, true); }
 
 // A saved tensor before it is unpacked: takes hooks of its own (grad_fn._raw_saved_x).
 PyObject* raw_saved(PyObject* o, const char* name) {
@@ -98,13 +88,10 @@ PyObject* run(PyObject* o, PyObject* args, PyObject*) {  // grad_fn(*gradients)
   });
 }
 
-PyObject* requires_grad(PyObject*, void*) { Py_RETURN_TRUE; }
-
-PyObject* set_sequence(PyObject* o, PyObject* value) {
-  uint64_t n = PyLong_AsUnsignedLongLong(value);
-  if (PyErr_Occurred()) return nullptr;
+void set_sequence(PyObject* o, PyObject* value) {
+  const uint64_t n = PyLong_AsUnsignedLongLong(value);
+  if (PyErr_Occurred()) throw PythonError();
   in(o)->sequence = n;
-  Py_RETURN_NONE;
 }
 
 PyObject* getattro(PyObject* o, PyObject* attribute) {
@@ -122,13 +109,16 @@ PyObject* getattro(PyObject* o, PyObject* attribute) {
   return saved;
 }
 
-PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, nullptr, nullptr},
-    {"variable", variable, nullptr, nullptr, nullptr}, {"metadata", metadata, nullptr, nullptr, nullptr},
-    {"_input_metadata", input_metadata, nullptr, nullptr, nullptr},
-    {"requires_grad", requires_grad, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook", register_post, METH_O, nullptr},
-    {"register_prehook", register_pre, METH_O, nullptr}, {"_sequence_nr", sequence, METH_NOARGS, nullptr},
-    {"_set_sequence_nr", set_sequence, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+using O = PyObject*;
+PyGetSetDef getset[] = {object_attribute<[](O o) { return next_functions_of(of(o)); }>("next_functions"),
+    object_attribute<&variable>("variable"), object_attribute<[](O o) { return node_metadata(of(o)); }>("metadata"),
+    object_attribute<[](O o) { return metadata_of_inputs(of(o)); }>("_input_metadata"),
+    object_attribute<[](O) { return true; }>("requires_grad"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef methods[] = {object_method<[](O o) { return of(o).name(); }>("name"),
+    object_method<[](O o, O f) { return register_node_hook(of(o), f, false); }>("register_hook"),
+    object_method<[](O o, O f) { return register_node_hook(of(o), f, true); }>("register_prehook"),
+    object_method<[](O o) { return PyLong_FromUnsignedLongLong(of(o).sequence); }>("_sequence_nr"),
+    object_method<&set_sequence>("_set_sequence_nr"), {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_call, reinterpret_cast<void*>(run)},

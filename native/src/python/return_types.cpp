@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "python/dispatch.h"
+#include "python/module_function.h"
 
 #include <structmember.h>  // PyMemberDef, before Python 3.12
 
@@ -40,22 +41,12 @@ PyTypeObject* return_type(const std::string& name, const std::vector<std::string
   return type;
 }
 
-PyObject* py_return_type(PyObject*, PyObject* args) {
-  const char* name;
-  PyObject* list;
-  if (!PyArg_ParseTuple(args, "sO!", &name, &PyTuple_Type, &list)) return nullptr;
-  std::vector<std::string> fields;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list); ++i) {
-    const char* field = PyUnicode_AsUTF8(PyTuple_GET_ITEM(list, i));
-    if (!field) return nullptr;
-    fields.emplace_back(field);
-  }
-  return Py_XNewRef(reinterpret_cast<PyObject*>(return_type(name, fields)));
+PyObject* named_type(std::string_view name, std::vector<std::string> fields) {
+  return Py_XNewRef(reinterpret_cast<PyObject*>(return_type(std::string(name), fields)));
 }
 
 PyMethodDef return_types_functions[] = {
-    {"return_type", py_return_type, METH_VARARGS,
-        "return_type(\"max\", (\"values\", \"indices\")): the type torch.return_types.max."},
+    function<&named_type>("return_type", "(\"max\", (\"values\", \"indices\")): the type torch.return_types.max."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

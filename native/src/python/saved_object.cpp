@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "python/autograd_python.h"
-#include "python/module_function.h"
+#include "python/object_methods.h"
 
 namespace shim {
 namespace {
@@ -32,14 +32,9 @@ class Packed final : public PackedValue {
   }
   Tensor unpack() override {
     GilAcquire gil;
-    PyObject* r = PyObject_CallOneArg(unpack_, value_);
-    if (!r) throw PythonError();
-    struct Drop {
-      PyObject* o;
-      ~Drop() { Py_DECREF(o); }
-    } drop{r};
+    const OwnedRef r = owned(PyObject_CallOneArg(unpack_, value_));
     CHECK(Kind::Type, is_tensor(r),
-        "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ", Py_TYPE(r)->tp_name);
+        "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ", Py_TYPE(r.o)->tp_name);
     return Tensor(unwrap(r));
   }
 
@@ -55,11 +50,7 @@ class Packed final : public PackedValue {
 Ref<PackedValue> packed_by(PyObject* pack, PyObject* unpack, const Tensor& t) {
   NoGrad off;
   uint32_t version = t->version();
-  PyObject* arg = wrap(t);
-  PyObject* value = arg ? PyObject_CallOneArg(pack, arg) : nullptr;
-  Py_XDECREF(arg);
-  if (!value) throw PythonError();
-  Ref<PackedValue> packed(new Packed(value, unpack));
+  Ref<PackedValue> packed(new Packed(owned(PyObject_CallOneArg(pack, owned(wrap(t)))).give(), unpack));
   CHECK(Kind::Runtime, t->version() == version,
       "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
       "modified by in-place "
@@ -112,58 +103,43 @@ void drop_saved(PyObject* o) {
   Py_DECREF(type);
 }
 
-PyObject* register_hooks(PyObject* self, PyObject* args) {
-  PyObject *pack, *unpack;
-  if (!PyArg_ParseTuple(args, "OO:register_hooks", &pack, &unpack)) PyErr_Clear();
-  if (PyTuple_GET_SIZE(args) != 2 || !PyCallable_Check(pack) || !PyCallable_Check(unpack)) {
-    PyErr_SetString(
-        PyExc_TypeError, "incompatible function arguments: register_hooks(pack_hook: function, unpack_hook: function)");
-    return nullptr;
-  }
-  return guarded([&]() -> PyObject* {
-    SavedTensor& s = saved_in(self);
-    CHECK(Kind::Runtime, !s.released,
-        "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
-        "freed when you call .backward() or "
-        "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you "
-        "need to access saved variables after calling backward.");
-    CHECK(Kind::Runtime, s.defined(), "Calling register_hooks on a saved tensor with value None is forbidden");
-    CHECK(Kind::Runtime, !s.has_hooks(),
-        "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
-        "allowed at a time.");
-    s.set_packed(packed_by(pack, unpack, s.to_pack()));
-    Py_RETURN_NONE;
-  });
+PyObject* register_hooks(Rest given) {  // (the object, pack, unpack)
+  PyObject* const* hooks = given.args + 1;
+  CHECK(Kind::Type, given.size == 3 && PyCallable_Check(hooks[0]) && PyCallable_Check(hooks[1]),
+      "incompatible function arguments: register_hooks(pack_hook: function, unpack_hook: function)");
+  SavedTensor& s = saved_in(given.args[0]);
+  CHECK(Kind::Runtime, !s.released,
+      "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+      "freed when you call .backward() or "
+      "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you "
+      "need to access saved variables after calling backward.");
+  CHECK(Kind::Runtime, s.defined(), "Calling register_hooks on a saved tensor with value None is forbidden");
+  CHECK(Kind::Runtime, !s.has_hooks(),
+      "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
+      "allowed at a time.");
+  s.set_packed(packed_by(hooks[0], hooks[1], s.to_pack()));
+  Py_RETURN_NONE;
 }
 
 PyObject* refuse(PyTypeObject*, PyObject*, PyObject*) {
   return PyErr_Format(PyExc_RuntimeError, "Trying to create a SavedTensor object from Python is forbidden.");
 }
 
-PyObject* unpack_saved(PyObject* self, PyObject*) {
-  return guarded(
-      [&]() -> PyObject* { return wrap(saved_in(self).unpack(Ref<Node>(reinterpret_cast<PySaved*>(self)->owner))); });
+Tensor unpack_saved(PyObject* self) {
+  return saved_in(self).unpack(Ref<Node>(reinterpret_cast<PySaved*>(self)->owner));
 }
 
-PyObject* make_saved(PyObject*, PyObject* args, PyObject* kwargs) {  // saved as an operator's input would be
-  static const char* names[] = {"tensor", "is_output", nullptr};
-  PyObject* t;
-  int is_output = 0;
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "O!|p:_make_saved_tensor", const_cast<char**>(names), TensorBaseType, &t, &is_output))
-    return nullptr;
-  return guarded([&]() -> PyObject* {
-    auto saved = std::make_unique<SavedTensor>(Tensor(unwrap(t)), bool(is_output));
-    auto* o = reinterpret_cast<PySaved*>(SavedType->tp_alloc(SavedType, 0));
-    if (!o) return nullptr;
-    o->saved = saved.release();
-    return reinterpret_cast<PyObject*>(o);
-  });
+PyObject* make_saved(PyObject* t, std::optional<bool> is_output) {  // saved as an operator's input would be
+  CHECK(Kind::Type, is_tensor(t), "_make_saved_tensor() expects a tensor, not ", Py_TYPE(t)->tp_name);
+  auto saved = std::make_unique<SavedTensor>(Tensor(unwrap(t)), is_output.value_or(false));
+  auto* o = reinterpret_cast<PySaved*>(owned(SavedType->tp_alloc(SavedType, 0)).give());
+  o->saved = saved.release();
+  return reinterpret_cast<PyObject*>(o);
 }
 
-PyMethodDef saved_methods[] = {{"unpack", unpack_saved, METH_NOARGS, "The tensor."},
-    {"register_hooks", register_hooks, METH_VARARGS,
-        "Packs the tensor now with the first function, unpacks with the second."},
+PyMethodDef saved_methods[] = {object_method<&unpack_saved>("unpack", "The tensor."),
+    object_method<&register_hooks>(
+        "register_hooks", "Packs the tensor now with the first function, unpacks with the second."),
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)},
     {Py_tp_traverse, reinterpret_cast<void*>(traverse_saved)}, {Py_tp_clear, reinterpret_cast<void*>(clear_saved)},
@@ -200,9 +176,7 @@ void disable(std::string_view why, std::optional<bool> fail_if_set) {
 
 std::optional<std::string> why_disabled() { return disabled.empty() ? std::nullopt : std::optional(disabled); }
 
-PyMethodDef saved_object_functions[] = {
-    {"_make_saved_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_saved)),
-        METH_VARARGS | METH_KEYWORDS, nullptr},
+PyMethodDef saved_object_functions[] = {function<&make_saved, "tensor is_output">("_make_saved_tensor"),
     function<&push_default>("_push_saved_tensors_default_hooks"),
     function<&pop_default>("_pop_saved_tensors_default_hooks"),
     function<&top_default>("_top_saved_tensors_default_hooks"), function<&disable>("_saved_tensors_hooks_disable"),

@@ -1,6 +1,7 @@
 #pragma once
 // Between the files of torch.UntypedStorage.
 #include "python/module_parameters.h"
+#include "python/object_methods.h"
 
 namespace shim {
 

@@ -6,6 +6,7 @@
 #include "core/math_bits.h"
 #include "core/sparse.h"
 #include "ops/kernels.h"
+#include "python/module_function.h"
 #include "python/tensor_type.h"
 #include "python/torch_dispatch.h"
 
@@ -23,10 +24,7 @@ Tensor on_cpu(TensorImpl* t) {
 
 // A sparse number is the sum of its values.
 PyObject* sparse_item(PyObject* self) {
-  PyObject* dense = PyObject_CallMethod(self, "to_dense", nullptr);
-  PyObject* value = dense ? PyObject_CallMethod(dense, "item", nullptr) : nullptr;
-  Py_XDECREF(dense);
-  return value;
+  return PyObject_CallMethod(owned(PyObject_CallMethod(self, "to_dense", nullptr)), "item", nullptr);
 }
 
 PyObject* item_method(PyObject* self, PyObject*) {
@@ -46,16 +44,9 @@ PyObject* item_method(PyObject* self, PyObject*) {
 PyObject* list_of(TensorImpl* t, const char* p, int dim) {
   if (dim == t->dim()) return number_object(p, t->dtype());
   int64_t n = t->sizes_data()[dim], step = t->strides_data()[dim] * int64_t(t->itemsize());
-  PyObject* list = PyList_New(n);
-  for (int64_t i = 0; list && i < n; ++i) {
-    PyObject* item = list_of(t, p + i * step, dim + 1);
-    if (!item) {
-      Py_DECREF(list);
-      return nullptr;
-    }
-    PyList_SET_ITEM(list, i, item);
-  }
-  return list;
+  OwnedRef list = owned(PyList_New(n));
+  for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(list.o, i, owned(list_of(t, p + i * step, dim + 1)).give());
+  return list.give();
 }
 
 PyObject* tolist_method(PyObject* self, PyObject*) {
@@ -75,63 +66,49 @@ PyObject* tolist_method(PyObject* self, PyObject*) {
   });
 }
 
-int truth(PyObject* self) {
-  PyObject* value = nullptr;
-  TensorImpl* t = unwrap(self);
-  if (t->numel() == 1)
-    value = item_method(self, nullptr);
-  else if (t->numel() == 0)
-    PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with no values is ambiguous");
-  else
-    PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with more than one value is ambiguous");
-  if (!value) return -1;
-  int r = PyObject_IsTrue(value);
-  Py_DECREF(value);
+bool truth_of(PyObject* self) {
+  const int64_t n = unwrap(self)->numel();
+  CHECK(Kind::Runtime, n, "Boolean value of Tensor with no values is ambiguous");
+  CHECK(Kind::Runtime, n == 1, "Boolean value of Tensor with more than one value is ambiguous");
+  const int r = PyObject_IsTrue(owned(item_method(self, nullptr)));
+  if (r < 0) throw PythonError();
   return r;
-}
-PyObject* bool_method(PyObject* self, PyObject*) {
-  int r = truth(self);
-  return r < 0 ? nullptr : PyBool_FromLong(r);
 }
 
 PyObject* converted(PyObject* self, PyObject* (*to)(PyObject*), const char* real_type = nullptr) {
-  if (unwrap(self)->numel() != 1)
-    return PyErr_Format(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
-  PyObject* value = item_method(self, nullptr);
-  if (!value) return nullptr;
-  if (real_type && PyComplex_Check(value)) {
-    if (PyComplex_ImagAsDouble(value) != 0)
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", real_type);
-    Py_SETREF(value, PyErr_Occurred() ? nullptr : PyFloat_FromDouble(PyComplex_RealAsDouble(value)));
-    if (!value) return nullptr;
+  CHECK(Kind::Value, unwrap(self)->numel() == 1, "only one element tensors can be converted to Python scalars");
+  OwnedRef value = owned(item_method(self, nullptr));
+  if (real_type && PyComplex_Check(value.o)) {
+    CHECK(Kind::Runtime, PyComplex_ImagAsDouble(value) == 0, "value cannot be converted to type ", real_type,
+        " without overflow");
+    value = owned(PyFloat_FromDouble(PyComplex_RealAsDouble(value)));
   }
-  PyObject* r = to(value);
-  Py_DECREF(value);
-  return r;
+  return to(value);
 }
-PyObject* int_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Long, "int64_t"); }
-PyObject* float_method(PyObject* self, PyObject*) { return converted(self, PyNumber_Float, "double"); }
-PyObject* complex_method(PyObject* self, PyObject*) {
-  return converted(
-      self, [](PyObject* v) { return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), v); });
-}
-PyObject* index_method(PyObject* self, PyObject*) {
-  TensorImpl* t = unwrap(self);
-  if (!is_integral(t->dtype(), true) || t->numel() != 1)
-    return PyErr_Format(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
+PyObject* complex_of(PyObject* v) { return PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), v); }
+PyObject* as_index(PyObject* self) {
+  const TensorImpl& t = *unwrap(self);
+  CHECK(Kind::Type, is_integral(t.dtype(), true) && t.numel() == 1,
+      "only integer tensors of a single element can be converted to an index");
   return converted(self, PyNumber_Index);
 }
-PyObject* len_method(PyObject* self, PyObject*) {
-  TensorImpl* t = unwrap(self);
-  if (t->dim() == 0) return PyErr_Format(PyExc_TypeError, "len() of a 0-d tensor");
-  return PyLong_FromLongLong(t->sizes_data()[0]);
+int64_t leading_size(PyObject* self) {
+  const TensorImpl& t = *unwrap(self);
+  CHECK(Kind::Type, t.dim(), "len() of a 0-d tensor");
+  return t.sizes_data()[0];
 }
 
-PyMethodDef number_methods[] = {{"__len__", len_method, METH_NOARGS, nullptr},
-    {"item", item_method, METH_NOARGS, nullptr}, {"tolist", tolist_method, METH_NOARGS, nullptr},
-    {"__bool__", bool_method, METH_NOARGS, nullptr}, {"__int__", int_method, METH_NOARGS, nullptr},
-    {"__float__", float_method, METH_NOARGS, nullptr}, {"__complex__", complex_method, METH_NOARGS, nullptr},
-    {"__index__", index_method, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+template <auto F> PyMethodDef of_self(const char* name) {
+  return {name, [](PyObject* self, PyObject*) { return guarded([&] { return module_call::object(F(self)); }); },
+      METH_NOARGS, nullptr};
+}
+
+PyMethodDef number_methods[] = {of_self<&leading_size>("__len__"), {"item", item_method, METH_NOARGS, nullptr},
+    {"tolist", tolist_method, METH_NOARGS, nullptr}, of_self<&truth_of>("__bool__"),
+    of_self<[](PyObject* self) { return converted(self, PyNumber_Long, "int64_t"); }>("__int__"),
+    of_self<[](PyObject* self) { return converted(self, PyNumber_Float, "double"); }>("__float__"),
+    of_self<[](PyObject* self) { return converted(self, complex_of); }>("__complex__"), of_self<&as_index>("__index__"),
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
