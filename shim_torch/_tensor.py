@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from numbers import Number
 from typing import Any
 
 from shim_torch._impl.native import _core
@@ -58,7 +59,7 @@ def _iter(self: Any) -> Any:
 
 
 def _contains(self: Any, element: Any) -> bool:
-    if isinstance(element, (Tensor, int, float, complex, bool)):
+    if isinstance(element, (Tensor, Number)):
         return bool((element == self).any().item())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 

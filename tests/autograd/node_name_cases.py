@@ -148,6 +148,36 @@ r(3).lerp(r(3), 0.5)
 r(3).lerp(r(3), r(3))
 r(3).square()
 r(2, 2).trace()
+r(3) ** 2
+r(3) ** r(3)
+2 ** r(3)
+r(3).exp().pow_(r(3))
+r(3) % 2
+r(3) % r(3)
+2 % r(3)
+torch.fmod(r(3), 2)
+torch.fmod(r(3), r(3))
+2 - r(3)
+r(3) - 2
+torch.rsub(r(3), 2)
+torch.rsub(r(3), r(3))
+torch.xlogy(r(3), 2)
+torch.xlogy(2, r(3))
+torch.xlogy(r(3), r(3))
+r(3) // 2
+torch.addr(r(3, 3), r(3), r(3))
+r(3).nanmedian()
+r(3, 3).nanmedian(1)
+F.grid_sample(r(1, 2, 3, 3, 3), r(1, 2, 2, 2, 3))
+F.scaled_dot_product_attention(r(1, 2, 3, 4), r(1, 2, 3, 4), r(1, 2, 3, 4))
+F.scaled_dot_product_attention(r(1, 2, 3, 4), r(1, 2, 3, 4), r(1, 2, 3, 4), is_causal=True)
+F.scaled_dot_product_attention(r(1, 2, 3, 4), r(1, 2, 3, 4), r(1, 2, 3, 4), r(3, 3))
+F.scaled_dot_product_attention(r(2, 3, 4), r(2, 3, 4), r(2, 3, 4))
+torch.matmul(r(2, 2, 3), r(3, 4))
+torch.matmul(r(2, 2, 3), r(2, 3, 4))
+torch.matmul(r(3), r(2, 3, 4))
+torch.matmul(r(2, 2, 3), r(3))
+torch.kron(r(2, 3), r(3))
 """
 
 

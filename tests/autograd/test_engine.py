@@ -34,7 +34,9 @@ def test_as_pytorch(file, name, device):
         pytest.skip("about the CPU")
     text = json.dumps(outcome(shim_torch, CASES[file, name]))
     if device == "cuda":
-        text = text.replace('"F.dropout(r(4,2),0.5)", "NativeDropoutBackward0"', '"F.dropout(r(4,2),0.5)", "MulBackward0"')
+        text = text.replace(
+            '"F.dropout(r(4,2),0.5)", "NativeDropoutBackward0"', '"F.dropout(r(4,2),0.5)", "MulBackward0"'
+        )
         for there, here in ((", device='cuda:0'", ""), ("torch.cuda.", "torch."), ('"cuda:0"', '"cpu"')):
             text = text.replace(there, here)
     got = json.loads(text)

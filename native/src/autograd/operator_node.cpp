@@ -15,6 +15,13 @@ const char* kFreed =
     "graph a second time or if you need to access saved "
     "tensors after calling backward.";
 
+// Of the names of Traits::gradient_name, between which there is a '/'.
+std::string chosen(std::string_view names, NumberAt numbers) {
+  for (size_t skip = size_t(numbers), end; skip && (end = names.find('/')) != names.npos; --skip)
+    names.remove_prefix(end + 1);
+  return std::string(names.substr(0, names.find('/')));
+}
+
 }  // namespace
 
 bool operators_are_traced = false;
@@ -28,7 +35,8 @@ void OperatorNode::check_kept() const { CHECK(Kind::Runtime, !released_, kFreed)
 
 // PyTorch's linear is a product of matrices; of more dims, or of one, a view of it.
 std::string OperatorNode::name() const {
-  if (renamed) return renamed;
+  if (renamed) return chosen(renamed, numbers);
+  if (op_.traits->gradient_name) return chosen(op_.traits->gradient_name, numbers);
   if (!plan_.linear || inputs.empty()) return plan_.name;
   const size_t dims = inputs[0].sizes.size();
   if (dims == 2) return has_bias_ ? "AddmmBackward0" : "MmBackward0";

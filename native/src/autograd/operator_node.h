@@ -22,11 +22,18 @@ inline Onlookers (*onlookers)() = nullptr;
 extern bool operators_are_traced;  // each is to be seen (trace/)
 bool nobody_looks_on();            // nor is a gradient of gradients wanted: kernels may be called without operators
 
+enum class NumberAt : uint8_t {
+  second,
+  none,
+  first
+};  // which operand of two is a number, in the order of their nodes' names
+
 class OperatorNode : public Node {
  public:
   OperatorNode(Operator& op, FormulaPlan& plan) : op_(op), plan_(plan) {}
   std::string name() const override;
   const char* renamed = nullptr;  // what PyTorch calls the node of the operator that this one is the last part of
+  NumberAt numbers = NumberAt::none;
   void release_saved() override;
   void traverse(Visitor&) const override;
   void give_tangent(uint32_t output_nr, const Tensor& tangent, uint64_t level) override;
@@ -56,6 +63,7 @@ class OperatorNode : public Node {
       const Form form = tensors_of(
           i, [&](TensorImpl& t) __attribute__((always_inline)) { edges.push_back(gradient_edge(Tensor(&t))); });
       has_bias_ |= i == 2 && form == Form::tensor;
+      if (i < 2 && form == Form::other) numbers = i ? NumberAt::second : NumberAt::first;
       const bool input = i < plan_.has_edges.size() && plan_.has_edges[i];
       if (form == Form::tensor && !edges.back() && !input && (i || op_.schema.args[0].name != "self"))
         edges.pop_back();

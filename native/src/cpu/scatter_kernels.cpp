@@ -85,6 +85,7 @@ Outcome<Tensor> index_copied(
 Outcome<Tensor> index_filled(const Tensor& self, int64_t given_dim, const Tensor& index, Scalar value, bool in_place) {
   const int64_t dim = dim_from_zero(given_dim, *self);
   if (dim < 0 || index->dim() > 1) return NotMine{"no such dim, or an index of several"};
+  if (index->dtype() != DType::i64) return NotMine{"an index that is not int64"};
   if (value.type == Scalar::Complex) return NotMine{"a complex number"};
   if (value.type == Scalar::Float && !is_floating(self->dtype())) return NotMine{"a float among whole numbers"};
   check_fits(value, self->dtype());

@@ -4,6 +4,8 @@
 #include "python/foreign.h"
 #include "python/owned_ref.h"
 
+#include <unordered_map>
+
 namespace shim {
 
 namespace {
@@ -26,11 +28,13 @@ GivenCall given_call(const CallArgs& c, Form form) {
   GivenCall given{.positional = c.nargs};
   const auto add = [&](const std::string& type) { given.types += (given.types.empty() ? "" : ", ") + type; };
   for (size_t i = form == Form::method ? 1 : 0; i < c.nargs; ++i) add(type_name(c.args[i]));
+  std::unordered_map<std::string, std::string> shown;  // PyTorch gives keywords in this container's order
   for (size_t i = 0; i < c.nkw(); ++i) {
     const std::string& word = given.keywords.emplace_back(shown_text(c.kwname(i)));
-    add(word + "=" + type_name(c.kwvalue(i)));
+    shown.emplace(word, word + "=" + type_name(c.kwvalue(i)));
     given.out |= word == "out" && c.kwvalue(i) != Py_None;
   }
+  for (const auto& [word, text] : shown) add(text);
   return given;
 }
 

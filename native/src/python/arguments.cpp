@@ -2,6 +2,7 @@
 
 #include "python/deprecated_signatures.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace shim {
@@ -72,6 +73,12 @@ PyObject* out_value(const Operator& op, size_t slot, const CallArgs& c, bool& ba
 }
 
 bool takes_out(const Operator& op, Form form) { return form != Form::op && op.out_count > 0; }
+
+// out=None is nothing where out= is known: to functions of which some overload has it.
+bool may_have_out(const Operator& op, Form form) {
+  return form == Form::function &&
+         std::ranges::any_of(overloads(op.schema.qualified()), [](const Operator* o) { return o->out_count > 0; });
+}
 
 bool all_numbers(const Operator& op, PyObject* const* bound) {  // in the places of tensors
   for (size_t i = 0; i < op.schema.args.size(); ++i)
@@ -178,7 +185,7 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
     }
     Extras& e = Extras::get();
     if (known && !positional) continue;
-    if (!known && same_name(name, e.out) && (out_used || c.kwvalue(i) == Py_None)) continue;
+    if (!known && same_name(name, e.out) && (out_used || (c.kwvalue(i) == Py_None && may_have_out(op, form)))) continue;
     if (!known && same_name(name, e.names) && c.kwvalue(i) == Py_None) continue;
     if (!known && op.factory && same_name(name, e.requires_grad)) {
       int truth = PyObject_IsTrue(c.kwvalue(i));

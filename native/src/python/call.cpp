@@ -1,7 +1,6 @@
 // The call of an operator once its arguments are bound.
 
 #include "autograd/autograd.h"
-#include "autograd/operator_node.h"
 #include "autograd/profile.h"
 #include "core/lazy_clone.h"
 #include "core/sparse.h"
@@ -110,17 +109,6 @@ __attribute__((noinline, cold)) PyObject* run_with_math_bits(Operator& op, PyObj
     return run_as_they_are(op, args, n, op.kind != Operator::Composite);
   ResolvedArguments resolved(args, n, python_dispatch);
   return run_as_they_are(op, resolved.data(), n, true);
-}
-
-// The history of a composite's result gets PyTorch's name of it, unless it is an argument's own.
-__attribute__((noinline)) void name_history(const Operator& op, PyObject* const* args, size_t n, PyObject* result) {
-  each_tensor(result, [&](TensorImpl& t) {
-    auto* node = t.autograd() ? dynamic_cast<OperatorNode*>(t.autograd()->grad_fn.get()) : nullptr;
-    if (!node) return;
-    bool given = false;
-    each_tensor(args, n, [&](TensorImpl& a) { given |= a.autograd() && a.autograd()->grad_fn.get() == node; });
-    if (!given) node->renamed = op.traits->gradient_name;
-  });
 }
 
 PyObject* run_at_once(Operator& op, PyObject** args, size_t n) {

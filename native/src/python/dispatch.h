@@ -9,9 +9,11 @@ PyObject* call_operator(Operator&, Bound&);                   // after __torch_f
 PyObject* run_inplace(Operator&, PyObject** args, size_t n);  // inplace.cpp
 extern constinit thread_local int
     own_bodies;  // how many bodies of ours run within a transform: they may write to what it captured
-PyObject* run_out(Operator&, PyObject** args, size_t n);                   // out.cpp
-PyObject* run_functional(Operator&, PyObject** args, size_t n);            // native, else run; no history
-PyObject* run_recorded(Operator&, PyObject** args, size_t n);              // and with history
+PyObject* run_out(Operator&, PyObject** args, size_t n);         // out.cpp
+PyObject* run_functional(Operator&, PyObject** args, size_t n);  // native, else run; no history
+PyObject* run_recorded(Operator&, PyObject** args, size_t n);    // and with history
+// The history of a composite's result gets PyTorch's name of it (record_history.cpp).
+void name_history(const Operator&, PyObject* const* args, size_t n, PyObject* result);
 PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);  // kernels of torch.library
 Operator* define_operator(Schema,
     bool ops_only = false);  // library_table.cpp: of another namespace than aten; throws if it is defined already

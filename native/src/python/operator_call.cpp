@@ -172,7 +172,10 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     if (!inverse) return nullptr;
     b.set(0, inverse);
   }
-  return call_operator(*op, b);
+  PyObject* r = call_operator(*op, b);
+  if (!r && PyErr_ExceptionMatches(PyExc_NotImplementedError) && op->schema.name == "bitwise_not")
+    PyErr_SetString(PyExc_TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+  return r;
 }
 
 }  // namespace shim

@@ -96,4 +96,20 @@ PyObject* saved_attribute(Node* node, const char* name) {
   return record ? record->saved(name) : nullptr;
 }
 
+// The history of a composite's result gets PyTorch's name of it, unless it is an argument's own.
+void name_history(const Operator& op, PyObject* const* args, size_t n, PyObject* result) {
+  const NumberAt numbers = n > 1 && !is_tensor(args[1]) ? NumberAt::second
+                           : is_tensor(args[0])         ? NumberAt::none
+                                                        : NumberAt::first;
+  each_tensor(result, [&](TensorImpl& t) {
+    auto* node = t.autograd() ? dynamic_cast<OperatorNode*>(t.autograd()->grad_fn.get()) : nullptr;
+    if (!node) return;
+    bool given = false;
+    each_tensor(args, n, [&](TensorImpl& a) { given |= a.autograd() && a.autograd()->grad_fn.get() == node; });
+    if (given) return;
+    node->renamed = op.traits->gradient_name;
+    node->numbers = numbers;
+  });
+}
+
 }  // namespace shim

@@ -51,8 +51,8 @@ TRAITS: dict[str, str] = {
     "dim_names": "argument_errors.cpp: PyTorch's takes names=, which is refused",
     "reads_math_bits": "call.cpp, inplace.cpp: its kernels see to conjugate and negative bits themselves",
     "part_of": "record_plan.cpp, overlap.cpp: PyTorch's operator that it is a part of, as gradients and warnings say",
-    "gradient_name": "formula_plan.cpp, call.cpp: what PyTorch calls its node where that is not the operator's own name; of a "
-    "composite the node of its last part; True: the composite's own name",
+    "gradient_name": "operator_node.cpp, record_history.cpp: what PyTorch calls its node, of a composite that of its last part; True: the "
+    "composite's own name; with '/' between them those where the second operand is a number, none is, and the first is",
     "overlap": "overlap.cpp: an input may be what is written, if it is all of it; 'refused': it may not, 'unchecked': "
     "out= may be anything",
     "expanded": "overlap.cpp: may write to expanded tensors: 'same_value' (it writes one), or with a warning that "

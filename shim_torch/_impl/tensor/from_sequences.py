@@ -134,7 +134,7 @@ def _as_integer(dtype: Any) -> Any:
     error = f"value cannot be converted to type {name} without overflow"
 
     def unpack(value: Any) -> int:
-        if type(value) is float:
+        if isinstance(value, float):  # NumPy's doubles too
             if not low <= value <= high:  # also where it is not a number
                 raise RuntimeError(error)
             return int(value)

@@ -80,8 +80,7 @@ def type_of(tensor: Any) -> str:
     """``tensor.type()``: ``"torch.FloatTensor"``, ``"torch.cuda.HalfTensor"``."""
     name = next((n for n, d in TENSORS.items() if d is tensor.dtype), None)
     if name is None:
-        name = {_core.complex64: "ComplexFloatTensor", _core.complex128: "ComplexDoubleTensor"}.get(tensor.dtype, "")
-        name = name or str(tensor.dtype).removeprefix("torch.").capitalize() + "Tensor"
+        name = _core.scalar_name(tensor.dtype) + "Tensor"
     if tensor.layout != _core.strided:
         if not tensor.is_sparse:
             raise RuntimeError(f"Unimplemented backend SparseCsr{tensor.device.type.upper()}")

@@ -72,6 +72,7 @@ def resolve_neg(input: Any) -> Any:
 
 def result_type(tensor: Any, other: Any) -> Any:
     """The dtype in which two tensors or numbers meet. Errors: TypeError for anything else."""
+    tensor, other = (v.item() if type(v).__module__ == "numpy" and v.ndim == 0 else v for v in (tensor, other))
     for value in (tensor, other):
         if not isinstance(value, (_core.TensorBase, bool, int, float, complex)):
             raise TypeError(

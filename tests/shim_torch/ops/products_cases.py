@@ -65,4 +65,10 @@ F.normalize(c, p=3, dim=1)
 F.gumbel_softmax(a.detach(), hard=True).sum(-1)
 F.softmin(a, 1)
 F.glu(a, 1)
+torch.ones(2, 2, 3).matmul(torch.ones(3, 4))._base is None
+torch.ones(2, 2, 3).matmul(torch.ones(2, 3, 4))._base is None
+torch.ones(2, 2, 3).matmul(torch.ones(3))._base is None
+torch.ones(3).matmul(torch.ones(2, 3, 4))._base is None
+torch.ones(3).matmul(torch.ones(3, 4))._base is None
+torch.kron(torch.ones(2, 3), torch.ones(3))._base is None
 """.strip().splitlines()

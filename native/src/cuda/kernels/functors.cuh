@@ -114,7 +114,7 @@ struct gelu_tanh_backward { template <class T> __device__ static T f(T g, T x) {
 struct mish_backward { template <class T> __device__ static T f(T g, T x) {
   const T e = exp(x < T(20) ? x : T(20)), n = e * (e + T(2)), t = n / (n + T(2));
   return x > T(20) ? g : g * (t + x * (T(1) - t * t) * (e / (T(1) + e))); } };
-BINARY(hardswish_backward, b <= T(-3) ? T(0) : b >= T(3) ? a : a * (b * T(1.0 / 3) + T(0.5)));
+BINARY(hardswish_backward, b <= T(-3) ? T(0) : b < T(3) ? a * (b * T(1.0 / 3) + T(0.5)) : a);
 BINARY(hardsigmoid_backward, b > T(-3) && b < T(3) ? a * T(1.0 / 6) : T(0));
 BINARY(log_sigmoid_backward, a / (T(1) + exp(b)));
 struct clamp { template <class T> __device__ static T f(T x, T least, T most) {
@@ -205,9 +205,9 @@ NUMBERS1(logit, log((p < T(0) ? x : owned(x, p, T(1) - p)) / (T(1) - (p < T(0) ?
 NUMBERS1(polygamma, p == T(1) && x == T(__int_as_float(0x7f800000)) ? T(0) : (int(p) % 2 ? T(1) : T(-1)) * tgamma(p + T(1)) * hurwitz_zeta(p + T(1), x));
 // Gradients: of g, the input, and (not used) c.
 NUMBERS3(leaky_relu_backward, b > T(0) ? a : a * p);
-NUMBERS3(elu_backward, b > T(0) ? a * q : a * (p * q * r) * exp(b * r));
+NUMBERS3(elu_backward, b <= T(0) ? a * (p * q * r) * exp(b * r) : a * q);
 NUMBERS3(softplus_backward, b * p > q ? a : a / (T(1) + exp(-b * p)));
-NUMBERS3(hardtanh_backward, b > p && b < q ? a : T(0));
+NUMBERS3(hardtanh_backward, b <= p || b >= q ? T(0) : a);
 // Of two numbers, and c that is not used: whether they are as near as p + |q b|, or the same; where r is not 0, also not a number both.
 NUMBERS3(is_close, a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= p + fabs(q * b)) || (r != T(0) && a != a && b != b) ? T(1) : T(0));
 NUMBERS1(leaky_relu, x > T(0) ? x : x * p);

@@ -6,7 +6,7 @@ from typing import Any
 
 from shim_torch._impl.records.shared.interpolation import check_grid, sampled_at
 from shim_torch._impl.records.shared.taps import separable_here
-from shim_torch._impl.table.calls import shim, torch
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import FLOATS
 
@@ -21,23 +21,32 @@ def _one_kernel(input: Any, grid: Any) -> bool:
     return few and input.numel() > 0 and grid.numel() > 0 and grid.size(-1) == 2 and input.dtype in FLOATS
 
 
-for _name, _traits in (
-    ("grid_sampler", {"autocast": "promote", "gradient_name": "GridSampler2DBackward0"}),
-    ("grid_sampler_2d", {"gradient_name": True, "forward_error_name": "grid_sampler_2d"}),
-    ("grid_sampler_3d", {"gradient_name": True, "forward_error_name": "grid_sampler_3d"}),
-):
+def _sampled(input, grid, interpolation_mode, padding_mode, align_corners):
+    here = (separable_here(input) and separable_here(grid)) or _one_kernel(input, grid)
+    if interpolation_mode in (0, 1) and padding_mode in (0, 1, 2) and here:
+        check_grid(input, grid, interpolation_mode)
+        return shim.sample_grid(input, grid, interpolation_mode, padding_mode, align_corners)
+    return sampled_at(input, grid, interpolation_mode, padding_mode, align_corners)
 
-    @composite(
+
+def _by_dims(input, grid, interpolation_mode, padding_mode, align_corners):
+    dims = input.dim()
+    run = aten.grid_sampler_2d if dims == 4 else aten.grid_sampler_3d if dims == 5 else _sampled  # which refuses
+    return run(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _gradient_traits(name: str) -> dict[str, Any]:
+    return {"gradient_name": True, "forward_error_name": name}
+
+
+for _name, _kernel, _body, _traits in (
+    ("grid_sampler", "grid_sampler_2d_cpu_kernel_impl", _by_dims, {"autocast": "promote"}),
+    ("grid_sampler_2d", "grid_sampler_2d_cpu_kernel_impl", _sampled, _gradient_traits("grid_sampler_2d")),
+    ("grid_sampler_3d", "grid_sampler3d_cpu", _sampled, _gradient_traits("grid_sampler_3d")),
+):
+    composite(
         f"{_name}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-        native="grid_sampler", **_METHODLESS, **_traits,
-        refuses=(("bic", "grid_sampler3d_cpu" if _name == "grid_sampler_3d" else "grid_sampler_2d_cpu_kernel_impl"),))  # fmt: skip
-    def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-        here = (separable_here(input) and separable_here(grid)) or _one_kernel(input, grid)
-        if interpolation_mode in (0, 1) and padding_mode in (0, 1, 2) and here:
-            check_grid(input, grid, interpolation_mode)
-            run = shim.sample_grid
-            return run(input, grid, interpolation_mode, padding_mode, align_corners)
-        return sampled_at(input, grid, interpolation_mode, padding_mode, align_corners)
+        native="grid_sampler", **_METHODLESS, refuses=(("bic", _kernel),), **_traits)(_body)  # fmt: skip
 
 
 def _affine_base(xp: Any, sizes: Any, dtype: Any, align_corners: bool) -> Any:

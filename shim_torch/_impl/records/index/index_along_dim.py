@@ -29,6 +29,8 @@ def index_select(xp, self, dim, index):
         return self.copy()
     d = dim % self.ndim
     if index.size and not self.shape[d]:
+        if self.ndim == 1:
+            raise IndexError("index out of range in self")
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if xp.__name__ == "numpy" and index.size and (int(index.min()) < 0 or int(index.max()) >= self.shape[d]):
         wrong = next(int(i) for i in index.reshape(-1) if not 0 <= i < self.shape[d])
@@ -81,6 +83,15 @@ def _add_shape(self, dim, index, source):
         raise RuntimeError(
             f"index_add_(): self ({type_name(self.dtype)}) and source ({type_name(source.dtype)}) must have the same scalar type"
         )
+    if index.dim() > 1:
+        raise IndexError(
+            f"index_add_(): Index is supposed to be a vector, but got dim: {index.dim()} with type: "
+            f"{_core.scalar_name(index.dtype)} and size: {list(index.shape)}"
+        )
+    if index.dtype not in (_core.int64, _core.int32):
+        raise RuntimeError(
+            f"index_add_(): Expected dtype int32/int64 for index but got: {_core.scalar_name(index.dtype)}"
+        )
     d = wrap_dim(dim, self.dim())
     along = source.size(d) if source.dim() else 1
     if index.numel() != along:
@@ -88,7 +99,7 @@ def _add_shape(self, dim, index, source):
             f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({along}), for dim: {d}"
         )
     rest, given = ([n for i, n in enumerate(t.shape) if i != d] for t in (self, source))
-    if source.dim() and rest != given and (self.dim() or source.dim() > 1):
+    if source.dim() and (rest != given or not self.dim() and source.numel() != 1):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
@@ -143,7 +154,7 @@ def index_copy(xp, self, dim, index, source):
 
 def _index_fill_shape(self, dim, index):
     wrap_dim(dim, len(self.shape))
-    if index.dtype not in (_core.int64, _core.int32):
+    if index.dtype != _core.int64 and not (self.is_meta and index.dtype == _core.int32):
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if len(index.shape) > 1:
         raise IndexError("Index has to be a vector/scalar")

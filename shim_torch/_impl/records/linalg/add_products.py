@@ -96,6 +96,7 @@ def addmv(xp, self, mat, vec, beta, alpha):
 
 @composite(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    gradient_name=True,
     inplace=True,
     out=True,
     autocast="lower_precision",

@@ -192,7 +192,7 @@ def matmul(self, other):
     if a == 2 and b == 1:
         return self.mv(other)
     if a == 1 and b == 2:
-        return self.unsqueeze(0).mm(other).squeeze(0)
+        return torch._unsafe_view(self.unsqueeze(0).mm(other), (other.size(1),))
     if a == 2 and b == 2:
         return self.mm(other)
     if a >= 3 and b == 1 and self.size(-1) != other.size(0):
@@ -207,8 +207,8 @@ def matmul(self, other):
         rows = 1
         for n in self.shape[:-1]:
             rows *= n
-        out = self.reshape(rows, self.size(-1)).mm(m).reshape(*self.shape[:-1], m.size(1))
-        return out.squeeze(-1) if b == 1 else out
+        out = self.reshape(rows, self.size(-1)).mm(m)
+        return torch._unsafe_view(out, self.shape[:-1] if b == 1 else (*self.shape[:-1], m.size(1)))  # no view
     return _batched(self.unsqueeze(0) if a == 1 else self, other.unsqueeze(1) if b == 1 else other, a == 1, b == 1)
 
 
@@ -226,10 +226,8 @@ def _batched(x, y, drop_row, drop_col):
         n *= s
     left = x.expand(*batch, *x.shape[-2:]).reshape(n, *x.shape[-2:])
     right = y.expand(*batch, *y.shape[-2:]).reshape(n, *y.shape[-2:])
-    out = left.bmm(right).reshape(*batch, x.size(-2), y.size(-1))
-    if drop_row:
-        out = out.squeeze(-2)
-    return out.squeeze(-1) if drop_col else out
+    rows, cols = () if drop_row else (x.size(-2),), () if drop_col else (y.size(-1),)
+    return torch._unsafe_view(left.bmm(right), (*batch, *rows, *cols))  # no view
 
 
 @composite(

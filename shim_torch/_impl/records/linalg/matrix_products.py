@@ -168,7 +168,7 @@ def kron(self, other):
     a = self.reshape([v for s in left for v in (s, 1)])
     b = other.reshape([v for s in right for v in (1, s)])
     sizes = [x * y for x, y in zip(left, right, strict=True)]
-    return (a * b).reshape(sizes)
+    return torch._unsafe_view(a * b, sizes)
 
 
 @composite("linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", **_LINALG)

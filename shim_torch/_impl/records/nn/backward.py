@@ -8,6 +8,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import tangents_wanted, widened
 from shim_torch._impl.records.shared.norm_statistics import (
+    check_one_dtype,
     has_row_kernel,
     row_norm,
     statistics_dtype,
@@ -224,6 +225,7 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """The normalised values, the means and 1 / standard deviations (float32 for half precisions)."""
     n, shape = len(normalized_shape), tuple(normalized_shape)
+    check_one_dtype(input, weight, bias)
     dims = list(range(-n, 0))
     fits = (
         n and tuple(input.shape[-n:]) == shape and all(tuple(t.shape) == shape for t in (weight, bias) if t is not None)

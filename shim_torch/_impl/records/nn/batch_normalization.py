@@ -7,6 +7,7 @@ from typing import Any
 from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import widened
+from shim_torch._impl.records.shared.norm_statistics import check_one_dtype
 from shim_torch._impl.records.shared.norm_statistics import statistics_dtype as _statistics_dtype
 from shim_torch._impl.table.calls import shim
 from shim_torch._impl.table.formats import gradient_in_format, in_plain_order
@@ -51,6 +52,7 @@ def _normalized(
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
+    check_one_dtype(input, weight, bias, running_mean, running_var)
     if _one_kernel(input, weight, bias, running_mean, running_var):
         given = (None, None) if training else (running_mean, running_var)
         y, mean, variance = shim.channel_norm(input, weight, bias, *given, training, float(eps))

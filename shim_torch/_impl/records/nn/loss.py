@@ -66,7 +66,9 @@ def smooth_l1_loss(self, target, reduction, beta):
     if found is not None:
         return found
     d = _difference("smooth_l1_cpu", self, target).abs()
-    return reduced_loss(torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
+    far = d >= beta
+    near = d.masked_fill(far, 0)  # an infinite d would make the gradient of what is not chosen NaN
+    return reduced_loss(torch.where(far, d - 0.5 * beta, 0.5 * near * near / beta), reduction)
 
 
 @composite(
@@ -92,7 +94,9 @@ def huber_loss(self, target, reduction, delta):
         raise RuntimeError(
             f"result type {type_name(d.dtype)} can't be cast to the desired output type {type_name(self.dtype)}"
         )
-    each = torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
+    far = d > delta
+    near = d.masked_fill(far, 0)  # an infinite d would make the gradient of what is not chosen NaN
+    each = torch.where(far, delta * (d - 0.5 * delta), 0.5 * near * near)
     return reduced_loss(each if each.dtype == self.dtype else each.to(self.dtype), reduction)
 
 

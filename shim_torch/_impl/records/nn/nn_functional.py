@@ -6,15 +6,21 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.attention import attend_narrow, attention_kernel, by_cpu_kernel, in_one_kernel
+from shim_torch._impl.records.shared.attention import (
+    attend_narrow,
+    attended,
+    attention_kernel,
+    by_cpu_kernel,
+    in_one_kernel,
+)
 from shim_torch._impl.records.shared.convolution_rules import c_type_name
 from shim_torch._impl.records.shared.formulas import widened
-from shim_torch._impl.records.shared.norm_statistics import has_row_kernel, row_norm
+from shim_torch._impl.records.shared.norm_statistics import check_one_dtype, has_row_kernel, row_norm
 from shim_torch._impl.records.shared.random_fill import dropout_mask, drops
 from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.formats import gradient_like_results
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import NARROW, accumulation_dtype
+from shim_torch._impl.table.rules import accumulation_dtype
 from shim_torch._impl.tensor.type_info import finfo
 
 _NN = {"module": "nn.functional", "method": False}
@@ -96,17 +102,6 @@ def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any,
     return n
 
 
-def _check_one_dtype(input: Any, *parameters: Any) -> None:
-    """Parameters of another dtype are float32, and the input is of half precision."""
-    given = [t for t in parameters if t is not None]
-    if not given or input.device.type != "cpu" or given[0].dtype == input.dtype:
-        return
-    if any(t.dtype is not _core.float32 for t in given):
-        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-    if input.dtype not in NARROW:
-        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
-
-
 @composite(
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
     gradient_name="NativeLayerNormBackward0",
@@ -118,6 +113,7 @@ def _check_one_dtype(input: Any, *parameters: Any) -> None:
 def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     """(x - mean) / √(var + eps) · weight + bias over the last dims, whose sizes are ``normalized_shape``."""
     n = _check_normalized(input, normalized_shape, weight, bias)
+    check_one_dtype(input, weight, bias)
     if has_row_kernel(input, weight, bias):
         return row_norm(input, weight, bias, math.prod(normalized_shape), 0, 1, True, eps)[0]
     dims = tuple(range(input.dim() - n, input.dim()))
@@ -181,7 +177,7 @@ def group_norm(input, num_groups, weight, bias, eps, cudnn_enabled):
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
                 f"{list(t.shape)} and input of shape {list(input.shape)}"
             )
-    _check_one_dtype(input, weight, bias)
+    check_one_dtype(input, weight, bias)
     if input.size(0) and has_row_kernel(input, weight, bias):
         cols = input.numel() // (input.size(0) * num_groups)
         return gradient_like_results(
@@ -278,23 +274,23 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
     _check_attention(query, key, value, attn_mask)
     if 0 <= dropout_p < 1 and in_one_kernel(query, key, value, attn_mask, enable_gqa):
         return attention_kernel(query, key, value, attn_mask, is_causal, scale, dropout_p)
-    if query.dtype.itemsize == 2 and by_cpu_kernel(query, key, value, attn_mask, dropout_p):
-        return attend_narrow(query, key, value, attn_mask, is_causal, scale)
-    if enable_gqa:
+    by_kernel = by_cpu_kernel(query, key, value, attn_mask, dropout_p)
+    if not (by_kernel and query.dtype.itemsize == 2) and enable_gqa:
         if query.size(-3) % max(key.size(-3), 1):
             raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
         times = query.size(-3) // max(key.size(-3), 1)
         key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
-    factor = 1 / math.sqrt(query.size(-1) or 1) if scale is None else scale
-    dtype = query.dtype
-    q, k, v = widened(query), widened(key), widened(value)
-    scores = (q * factor).matmul(k.transpose(-2, -1))
-    if is_causal:
-        mask = torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool, device=q.device).tril()
-        scores = scores.masked_fill(~mask, float("-inf"))
-    elif attn_mask is not None:
-        scores = scores.masked_fill(~attn_mask, float("-inf")) if attn_mask.dtype == _core.bool else scores + attn_mask
-    weights = scores.softmax(-1) if attn_mask is None else aten._safe_softmax(scores, -1)  # nothing seen: zero
-    if dropout_p:
-        weights = torch.dropout(weights, dropout_p, True)
-    return weights.matmul(v).to(dtype)
+    if by_kernel:
+        return shim.cpu_attention(query, key, value, attn_mask, is_causal, scale)
+    return attended(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+@composite(
+    "shim::cpu_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, float? scale) -> Tensor",
+    gradient_name="ScaledDotProductFlashAttentionForCpuBackward0",
+)
+def cpu_attention(query, key, value, attn_mask, is_causal, scale):
+    """What PyTorch's kernel of the CPU computes, and rounds in its way in half precision."""
+    if query.dtype.itemsize == 2:
+        return attend_narrow(query, key, value, attn_mask, is_causal, scale)
+    return attended(query, key, value, attn_mask, 0.0, is_causal, scale)

@@ -130,7 +130,7 @@ def _elu_grad(g, x, alpha, scale, input_scale):
 
 
 def _elu_slope(x, alpha, scale, input_scale):
-    return torch.where(x > 0, float(scale), (x * input_scale).exp() * (alpha * scale * input_scale))
+    return torch.where(x <= 0, (x * input_scale).exp() * (alpha * scale * input_scale), float(scale))  # of NaN: scale
 
 
 @op(

@@ -14,35 +14,56 @@ from shim_torch._impl.table.refusals import refuse, refusing
 from shim_torch._impl.table.rules import broadcast, fixed, int_to_float, promote, underived
 
 
-def _pick_grads(better: str) -> dict[str, Formula]:
-    def share(mine: str, theirs: str) -> Formula:
-        def formula(g, self, other):
-            a, b = (self, other) if mine == "self" else (other, self)
-            wins = getattr(torch, better)(a, b)
-            zero = torch.zeros_like(g)
-            return torch.where(wins, g, torch.where(a == b, g / 2, zero))
+def _shared_grads(worse: str) -> dict[str, Formula]:
+    """Equal operands get half each; where one is NaN neither is worse, and both get the gradient."""
 
-        return formula
+    def share(g, mine, theirs):
+        return torch.where(mine == theirs, g / 2, g).masked_fill(getattr(torch, worse)(mine, theirs), 0)
 
-    return {"self": share("self", "other"), "other": share("other", "self")}
+    return {"self": lambda g, self, other: share(g, self, other), "other": lambda g, self, other: share(g, other, self)}
 
 
-for _name, _better in (("maximum", "gt"), ("minimum", "lt"), ("fmax", "gt"), ("fmin", "lt")):
+def _first_grads(as_good: str) -> dict[str, Formula]:
+    """The first operand gets all where it is as good as the other, or the other is NaN; else the other gets it."""
+
+    def chosen(self, other):
+        return getattr(torch, as_good)(self, other) | other.isnan()
+
+    return {
+        "self": lambda g, self, other: g.masked_fill(chosen(self, other).logical_not(), 0),
+        "other": lambda g, self, other: g.masked_fill(chosen(self, other), 0),
+    }
+
+
+_EXTREMES = {
+    "maximum": _shared_grads("lt"),
+    "minimum": _shared_grads("gt"),
+    "fmax": _first_grads("ge"),
+    "fmin": _first_grads("le"),
+}
+for _name, _grads in _EXTREMES.items():
     op(
         f"{_name}(Tensor self, Tensor other) -> Tensor",
         shape=broadcast,
         dtype=refusing(promote, ("c", f"{_name} not implemented for complex tensors.")),
         out=True,
         native=_name,
-        grad=_pick_grads(_better),
+        grad=_grads,
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))
+
+
+def _inverse_square(x, y):
+    """1 / (x² + y²), and 0 at the origin, where an angle has no gradient."""
+    square = x * x + y * y
+    return square.reciprocal().masked_fill(square == 0, 0)
+
 
 _FLOATS2: dict[str, tuple[str, dict[str, Formula]]] = {
     "atan2": (
         "arctan2",
         {
-            "self": lambda g, self, other: g * other / (self * self + other * other),
-            "other": lambda g, self, other: g * -self / (self * self + other * other),
+            "self": lambda g, self, other: g * other * _inverse_square(self, other),
+            "other": lambda g, self, other: g * -self * _inverse_square(self, other),
         },
     ),
     "hypot": (
@@ -140,6 +161,7 @@ def _xlogy_self(g, self, other):
         "self": lambda g, self, other: _xlogy_self(g, self, other),
         "other": lambda g, self, other: g * self / other,
     },
+    gradient_name="XlogyBackward2/XlogyBackward0/XlogyBackward1",
     number_overloads=("Scalar_Other", "Scalar_Self"),
     numbers="not_all",
 )

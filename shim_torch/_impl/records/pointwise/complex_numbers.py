@@ -55,6 +55,7 @@ def _angle_grad(g, x):
         "abs": lambda g, result: (g.conj() * aten.sgn(result)).real,
         "angle": lambda g, result: (g.conj() * (result * 1j)).real,
     },
+    one_dtype=True,
     refuses=(("h", "polar_cpu"),),
     autocast="float32",
     out_dtype="Expected object of scalar type {R} but got scalar type {O} for argument 'out'",

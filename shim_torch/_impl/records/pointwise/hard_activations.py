@@ -35,7 +35,7 @@ def _hardtanh_grad(g, x, least, most):
     if done is not None:
         return done
     x = compared(x)
-    return g * ((x > least) & (x < most))
+    return g.masked_fill((x <= least) | (x >= most), 0)
 
 
 @op(
@@ -56,7 +56,10 @@ def hardswish(xp, self):
 
 def _hardswish_grad(g, x):
     done = one_pass_on_cuda(g, x, "hardswish_backward")
-    return g * (((x * 2 + 3) / 6).masked_fill(x <= -3, 0.0).masked_fill(x >= 3, 1.0)) if done is None else done
+    if done is not None:
+        return done
+    slope = ((x * 2 + 3) / 6).masked_fill(x <= -3, 0.0)
+    return g * slope.masked_fill((x < 3).logical_not(), 1.0)  # NaN too
 
 
 @op(
@@ -81,7 +84,7 @@ def hardsigmoid(xp, self):
     shape=same,
     dtype=float_only,
     out=True,
-    grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
+    grad={"self": flat(lambda g, self, lambd: g.masked_fill(self.abs() <= lambd, 0))},
     refuses=(("bic", "hardshrink_cpu"),),
     out_dtype="same",
 )
@@ -106,7 +109,7 @@ def _softshrink_shape(self: Any, lambd: Any) -> Any:
     dtype=float_only,
     **_NN,
     out=True,
-    grad={"self": flat(lambda g, self, lambd: g * (self.abs() > lambd))},
+    grad={"self": flat(lambda g, self, lambd: g.masked_fill(self.abs() <= lambd, 0))},
     pointwise=True,
     refuses=(("bic", "softshrink_check"),),
     out_dtype="same",

@@ -113,6 +113,7 @@ def lerp(xp, self, end, weight):
     inplace=True,
     out=True,
     grad={"self": lambda g, weight: g * conjugate(1 - weight), "end": lambda g, weight: g * conjugate(weight)},
+    one_dtype=True,
     refuses=(("bi", "lerp_kernel_scalar"),),
     batching="loop",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.extremes import full_extremum_grad, nonempty, picked, picked_grad
-from shim_torch._impl.table.calls import shim
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing_like
 from shim_torch._impl.table.rules import wrap_dim
@@ -65,7 +65,7 @@ def median_dim(xp, self, dim, keepdim):
 _ONE_ROW = 1 << 21  # elements that one block of a CUDA kernel looks through sooner than they are sorted
 
 
-@composite("nanmedian(Tensor self) -> Tensor")
+@composite("nanmedian(Tensor self) -> Tensor", gradient_name=True)
 def nanmedian(self):
     """The median of what is not NaN: the lower of the two middle elements where their number is even.
 
@@ -83,6 +83,7 @@ def nanmedian(self):
 
 @composite(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    gradient_name="NanmedianBackward1",
     out=True,
     batching="along_dim",
 )
@@ -96,4 +97,7 @@ def nanmedian_dim(self, dim, keepdim):
     count = (~self.isnan()).sum(dim, True)
     middle = ((count - 1) // 2).clamp(min=0)
     values, indices = values.gather(dim, middle), indices.gather(dim, middle)
-    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+    if keepdim:
+        return values, indices
+    left = values.squeeze(dim).shape
+    return torch._unsafe_view(values, left), torch._unsafe_view(indices, left)

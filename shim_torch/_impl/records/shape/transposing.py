@@ -78,6 +78,8 @@ def movedim(self, source, destination):
     for what, dims, given in (("source", src, source), ("destination", dst, destination)):
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{what}` ({list(given)})")
+    if n == 0:
+        return self.permute([])
     order = [-1] * n
     for s, d in zip(src, dst, strict=True):
         order[d] = s
@@ -91,7 +93,7 @@ def movedim(self, source, destination):
 def movedim_int(self, source, destination):
     """A view with one dim at another place; the others keep their order."""
     n = self.dim()
-    if not (-n <= source < n and -n <= destination < n):
+    if n == 0 or not (-n <= source < n and -n <= destination < n):
         return self.movedim((source,), (destination,))  # which says what is wrong
     order = list(range(n))
     order.insert(destination % n, order.pop(source % n))

@@ -9,10 +9,10 @@ from shim_torch._impl.arrays.special import special
 
 SLOPES = {
     "leaky_relu_backward": lambda xp, x, p, q, r: xp.where(x > 0, 1, p),
-    "elu_backward": lambda xp, x, p, q, r: xp.where(x > 0, q, p * q * r * xp.exp(xp.minimum(x, 0) * r)),
+    "elu_backward": lambda xp, x, p, q, r: xp.where(x <= 0, p * q * r * xp.exp(xp.minimum(x, 0) * r), q),
     "softplus_backward": lambda xp, x, p, q, r: xp.where(x * p > q, 1, 1 / (1 + xp.exp(-x * p))),
-    "hardtanh_backward": lambda xp, x, p, q, r: (x > p) & (x < q),
-    "hardswish_backward": lambda xp, x, p, q, r: xp.where(x <= -3, 0, xp.where(x >= 3, 1, x / 3 + 0.5)),
+    "hardtanh_backward": lambda xp, x, p, q, r: ~((x <= p) | (x >= q)),
+    "hardswish_backward": lambda xp, x, p, q, r: xp.where(x <= -3, 0, xp.where(x < 3, x / 3 + 0.5, 1)),
     "hardsigmoid_backward": lambda xp, x, p, q, r: ((x > -3) & (x < 3)) / 6,
     "log_sigmoid_backward": lambda xp, x, p, q, r: 1 / (1 + xp.exp(x)),
 }

@@ -8,7 +8,7 @@ from typing import Any
 from shim_torch._impl.backends.attention import flash_sdp_enabled
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import widened
-from shim_torch._impl.table.calls import shim, torch
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.rules import NARROW
 
 
@@ -179,3 +179,22 @@ def attention_kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: flo
 def random_blocks(q_shape: Any, cols: int) -> int:
     """Of how many blocks of the generator's stream the weights take their bits: 32 for 16 queries and 16 keys."""
     return math.prod(q_shape[:2]) * -(-q_shape[2] // 16) * -(-cols // 16) * 32
+
+
+def attended(
+    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None
+) -> Any:
+    """softmax(query · keyᵀ · scale + mask) · value in tensor operations."""
+    factor = 1 / math.sqrt(query.size(-1) or 1) if scale is None else scale
+    dtype = query.dtype
+    q, k, v = widened(query), widened(key), widened(value)
+    scores = (q * factor).matmul(k.transpose(-2, -1))
+    if is_causal:
+        mask = torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool, device=q.device).tril()
+        scores = scores.masked_fill(~mask, float("-inf"))
+    elif attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, float("-inf")) if attn_mask.dtype == _core.bool else scores + attn_mask
+    weights = scores.softmax(-1) if attn_mask is None else aten._safe_softmax(scores, -1)  # nothing seen: zero
+    if dropout_p:
+        weights = torch.dropout(weights, dropout_p, True)
+    return weights.matmul(v).to(dtype)

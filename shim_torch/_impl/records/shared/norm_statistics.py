@@ -6,7 +6,25 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import shim
-from shim_torch._impl.table.rules import FLOATS
+from shim_torch._impl.table.rules import FLOATS, NARROW
+
+
+def check_one_dtype(input: Any, *parameters: Any) -> None:
+    """On a CPU all have one dtype, or the input is of half precision and the parameters are float32. Errors: RuntimeError."""
+    given = [t for t in parameters if t is not None]
+    if not given or input.device.type != "cpu":
+        return
+    if given[0].dtype == input.dtype:
+        for t in given:
+            if t.dtype != input.dtype:
+                raise RuntimeError(
+                    f"expected scalar type {_core.scalar_name(input.dtype)} but found {_core.scalar_name(t.dtype)}"
+                )
+        return
+    if any(t.dtype is not _core.float32 for t in given):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if input.dtype not in NARROW:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
 def statistics_dtype(input: Any, wide: Any, *parameters: Any) -> Any:
