@@ -3147,6 +3147,7 @@ cond: Any
 conj: Any
 contiguous_format: Any
 cosine_embedding_loss: Any
+cpu_attention: Any
 ctc_loss: Any
 default_generator: Any
 double: dtype
