@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <utility>
 
 #include "program/expression.h"
@@ -17,14 +16,19 @@ bool broadcasts(IntArrayRef sizes, IntArrayRef shape) {
   return true;
 }
 
-// Whether no two elements share memory.
-bool separate(const TensorRef& r) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+// Stride and size of the dims that have more than one element, those that lie closest first.
+std::vector<std::pair<int64_t, int64_t>> walked(const TensorRef& r) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
   for (size_t d = 0; d < r.sizes.size(); ++d)
     if (r.sizes[d] != 1) dims.emplace_back(r.strides[d], r.sizes[d]);
   std::ranges::sort(dims);
+  return dims;
+}
+
+// Whether no two elements share memory.
+bool separate(const TensorRef& r) {
   int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
+  for (const auto& [stride, size] : walked(r)) {
     if (stride <= reach) return false;
     reach += stride * (size - 1);
   }
@@ -41,20 +45,17 @@ bool same_place(const TensorRef& a, const TensorRef& b) {
 // Whether no element of the one is an element of the other. Both have their sizes and strides in common, and each lies apart.
 bool apart(const TensorRef& a, const TensorRef& b) {
   if (a.dtype != b.dtype || a.sizes != b.sizes || a.strides != b.strides || !separate(a)) return false;
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
-  for (size_t d = 0; d < a.sizes.size(); ++d)
-    if (a.sizes[d] != 1) dims.emplace_back(a.strides[d], a.sizes[d]);
-  std::ranges::sort(dims, std::greater{});
-  // Whether steps along the dims from the d-th on lead so far; those along the later ones together are shorter than one along it.
-  const auto reached = [&](const auto& self, int64_t distance, size_t d) -> bool {
-    if (d == dims.size()) return distance == 0;
-    const auto [stride, size] = dims[d];
+  const auto dims = walked(a);
+  // Whether steps along the first n dims lead so far; those along fewer of them together are shorter than one along the last.
+  const auto reached = [&](const auto& self, int64_t distance, size_t n_dims) -> bool {
+    if (n_dims == 0) return distance == 0;
+    const auto [stride, size] = dims[n_dims - 1];
     const int64_t down = distance / stride;
     for (int64_t n = down - 1; n <= down + 1; ++n)
-      if (std::abs(n) < size && self(self, distance - n * stride, d + 1)) return true;
+      if (std::abs(n) < size && self(self, distance - n * stride, n_dims - 1)) return true;
     return false;
   };
-  return !reached(reached, b.offset - a.offset, 0);
+  return !reached(reached, b.offset - a.offset, dims.size());
 }
 
 }  // namespace

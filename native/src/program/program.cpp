@@ -45,14 +45,12 @@ Program::Program(Steps steps) : steps_(std::move(steps)) {
   plan_memory();
   for (Item& item : items_) {
     if (!item.group) continue;
-    if (item.group->rows && item.group->device.is_cuda())
-      item.rows_on_cuda = std::make_unique<CudaRows>(*item.group);
+    if (item.group->device.is_cuda())
+      item.on_cuda = GroupOnCuda::of(*item.group);
     else if (item.group->rows)
       item.on_rows = std::make_unique<CpuRows>(*item.group);
-    else if (item.group->device.is_cpu())
-      join_loops(*item.group), item.on_cpu = std::make_unique<CpuGroup>(*item.group);
     else
-      item.on_cuda = std::make_unique<CudaGroup>(*item.group);
+      join_loops(*item.group), item.on_cpu = std::make_unique<CpuGroup>(*item.group);
   }
   compile_ahead();
 }
@@ -61,8 +59,8 @@ Program::Program(Steps steps) : steps_(std::move(steps)) {
 void Program::compile_ahead() {
   std::map<std::string, cuda::Specialisation> wanted;
   for (const Item& item : items_)
-    if ((item.on_cuda || item.rows_on_cuda) && item.group->numel()) {
-      auto s = specialisation_of(*item.group);
+    if (item.on_cuda && item.group->numel()) {
+      auto s = item.on_cuda->specialisation(*item.group);
       wanted.emplace(s.text(), std::move(s));
     }
   if (wanted.size() < 2 || !cuda::driver().loaded) return;
@@ -226,8 +224,7 @@ void Program::run_group(const Item& item, Storages storages, std::span<const Sca
     item.on_rows->run(g, storages, parameters);
   } else if (item.on_cpu) {
     item.on_cpu->run(g, storages, parameters);
-  } else if (!(item.on_cuda ? item.on_cuda->run(g, storages, parameters)
-                            : item.rows_on_cuda->run(g, storages, parameters))) {
+  } else if (!item.on_cuda->run(g, storages, parameters)) {
     ++apart_;
     for (size_t step : g.steps) run_step(steps_.steps[step], storages, parameters);
     return;

@@ -4,8 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "program/run_cuda.h"
-#include "program/run_cuda_rows.h"
+#include "program/group_on_cuda.h"
 #include "program/run_group.h"
 
 namespace shim::program {
@@ -16,8 +15,7 @@ struct Item {                  // of a program, in the order in which they run
   std::set<int32_t> reads, writes;  // storages
   std::unique_ptr<CpuGroup> on_cpu;
   std::unique_ptr<CpuRows> on_rows;
-  std::unique_ptr<CudaGroup> on_cuda;
-  std::unique_ptr<CudaRows> rows_on_cuda;
+  std::unique_ptr<GroupOnCuda> on_cuda;
   std::vector<int32_t> last_read;  // storages that are let go after it
 };
 

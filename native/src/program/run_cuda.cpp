@@ -2,11 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda/kernel_store.h"
 #include "cuda/launch.h"
-#include "cuda/nvrtc.h"
-#include "program/cuda_nodes.h"
-#include "program/run_cuda_rows.h"
 
 namespace shim::program {
 namespace {
@@ -30,16 +26,17 @@ CudaGroup::CudaGroup(const Group& g) : nest_(g) {
     const auto size = int64_t(itemsize(r.dtype));
     const bool one = GroupNest::one(steps);
     if (!one && !nest_.packed(steps, size)) flat_ = false;
-    into.push_back({r.storage, r.offset * size, !one && steps[0] != 0, size});
+    into.push_back({r.storage, r.offset * size, size, !one && steps[0] != 0});
     widest = std::max(widest, one ? 1 : size);
   };
   for (size_t k = 0; k < g.stores.size(); ++k) place(g.stores[k].ref, nest_.stores[k], stores_);
   for (size_t k = 0; k < g.loads.size(); ++k) place(g.loads[k].ref, nest_.loads[k], loads_);
   vector_ = nest_.sizes.empty() ? 1 : int(16 / widest);
   if (flat_) return;
+  dims_ = nest_.sizes.size();
   const auto limit = [&](const std::vector<Place>& places, const std::vector<std::vector<int64_t>>& steps) {
     for (size_t k = 0; k < places.size(); ++k) {
-      if (!places[k].aligned_to) continue;
+      if (!places[k].in_vectors) continue;
       if (steps[k][0] != places[k].size) vector_ = 1;
       for (size_t d = 1; d < nest_.sizes.size(); ++d)
         while (vector_ > 1 && steps[k][d] % (vector_ * places[k].size)) vector_ /= 2;
@@ -60,7 +57,7 @@ template <class Strides> void CudaGroup::fill(Strides& s, int vector) const {
   for (size_t k = 0; k < stores_.size(); ++k) steps(stores_[k], nest_.stores[k], s.store[k]);
   for (size_t k = 0; k < loads_.size(); ++k) {
     steps(loads_[k], nest_.loads[k], s.load[k]);
-    s.spread |= uint32_t(!loads_[k].aligned_to) << k;
+    s.spread |= uint32_t(!loads_[k].in_vectors) << k;
   }
 }
 
@@ -73,50 +70,14 @@ std::vector<std::string> CudaGroup::macros(const Group& g, int vector) const {
   return m;
 }
 
-bool CudaGroup::run(const Group& g, Storages storages, std::span<const Scalar> parameters) {
-  if (g.numel() == 0) return true;
-  if ((!flat_ && nest_.sizes.size() > kDims) || g.stores.size() > kMostStores) return false;
-  GroupMemory memory;
-  int vector = vector_;
-  const auto address = [&](const Place& p) {
-    char* at = static_cast<char*>(storages[size_t(p.storage)]->data()) + p.bytes;
-    while (vector > 1 && p.aligned_to && reinterpret_cast<uintptr_t>(at) % (uintptr_t(vector) * uintptr_t(p.size)))
-      vector /= 2;
-    return at;
-  };
-  for (size_t k = 0; k < loads_.size(); ++k) memory.loads[k] = address(loads_[k]);
-  for (size_t k = 0; k < stores_.size(); ++k) memory.stores[k] = address(stores_[k]);
-  memory.put_numbers(g, parameters);
-  const int device = g.device.index < 0 ? 0 : g.device.index;
-  const auto [at, fresh] = functions_.try_emplace({device, vector}, nullptr);
-  if (fresh) at->second = cuda::loaded_kernel(device, "fused", macros(g, vector), entry());
-  if (!at->second) return false;
+void CudaGroup::launch(cuda::CUfunction f, GroupMemory& memory, int vector, int device) const {
   int64_t n = flat_ ? elements_ : elements_ / vector;
   const int64_t each = flat_ ? int64_t(kThreads) * vector : int64_t(kThreads);
   Strides strides;
   void* arguments[] = {&n, &memory, &strides};
   if (!flat_) fill(strides, vector);
   const int64_t blocks = (n + each - 1) / each;
-  cuda::launch(at->second, flat_ ? blocks : std::min(blocks, cuda::kGridBlocks), 1, kThreads, 1, arguments, device);
-  return true;
-}
-
-bool computed_on_cuda(const Group& g) {
-  return std::ranges::all_of(g.nodes, [](const Node& n) { return !n.cpu || known_on_cuda(n.op, n.count); });
-}
-
-cuda::Specialisation specialisation_of(const Group& g) {
-  if (g.rows) {
-    const CudaRows group(g);
-    return cuda::Specialisation::of("fused_rows", group.macros(g, group.vector()));
-  }
-  const CudaGroup group(g);
-  return cuda::Specialisation::of("fused", group.macros(g, group.vector()));
-}
-
-std::string compile_group(const Group& g, int architecture) {
-  const nvrtc::Compiled c = nvrtc::compile(specialisation_of(g), architecture);
-  return c.cubin.empty() ? c.log : "";
+  cuda::launch(f, flat_ ? blocks : std::min(blocks, cuda::kGridBlocks), 1, kThreads, 1, arguments, device);
 }
 
 }  // namespace shim::program

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda/kernel_store.h"
 #include "cuda/launch.h"
-#include "program/cuda_nodes.h"
 
 namespace shim::program {
 namespace {
@@ -18,24 +16,18 @@ struct Rows {  // as in fused_rows.cuh
 
 constexpr int kWarp = 32, kMostOfAWarp = 8;  // accesses of a thread, above which a block has the row
 
-// The nodes that these need, in order: all of them, or those that are computed for each element.
-std::vector<bool> needed_by(const Group& g, std::vector<Source> wanted) {
-  std::vector<bool> needed(g.nodes.size());
-  for (const Source& s : wanted)
-    if (s.kind == Source::node) needed[s.index] = true;
-  for (size_t i = needed.size(); i-- > 0;) {
-    if (!needed[i] || g.nodes[i].of_row) continue;
-    for (int k = 0; k < g.nodes[i].count; ++k)
-      if (g.nodes[i].args[k].kind == Source::node) needed[g.nodes[i].args[k].index] = true;
-  }
-  return needed;
-}
-
+// The nodes of each element that these values need, in order.
 std::string each_element(const Group& g, const std::vector<Source>& wanted) {
-  const std::vector<bool> needed = needed_by(g, wanted);
+  std::vector<bool> needed(g.nodes.size());
+  const auto need = [&](Source s) {
+    if (s.kind == Source::node && !g.nodes[s.index].of_row) needed[s.index] = true;
+  };
+  std::ranges::for_each(wanted, need);
+  for (size_t i = needed.size(); i-- > 0;)
+    if (needed[i]) std::for_each_n(g.nodes[i].args, g.nodes[i].count, need);
   std::string text;
   for (size_t i = 0; i < needed.size(); ++i)
-    if (needed[i] && !g.nodes[i].of_row) text += str("NODE(", i, ") ");
+    if (needed[i]) text += str("NODE(", i, ") ");
   return text;
 }
 
@@ -46,54 +38,65 @@ const char* how(const Node& n) {
 
 }  // namespace
 
-CudaRows::Place CudaRows::place(const TensorRef& r, size_t dims) const {
-  Place p{r.storage, r.offset * int64_t(itemsize(r.dtype)), int64_t(itemsize(r.dtype)), steps_of(r, dims)};
-  p.step = p.steps.back();
-  p.steps.pop_back();
-  std::ranges::reverse(p.steps);
-  p.of_row = p.step == 0;
-  return p;
+void CudaRows::place(const TensorRef& r, size_t dims, std::vector<Place>& places, std::vector<Steps>& all) {
+  const auto size = int64_t(itemsize(r.dtype));
+  Steps steps{steps_of(r, dims)};
+  steps.along = steps.outer.back();
+  steps.outer.pop_back();
+  std::ranges::reverse(steps.outer);
+  places.push_back({r.storage, r.offset * size, size, steps.along != 0});  // else it is one element a row
+  all.push_back(std::move(steps));
 }
 
 // Dims that all walk in one step are one.
 void CudaRows::join_dims(const Dims& shape) {
-  std::vector<Place*> all;
-  for (auto* places : {&loads_, &stores_})
-    for (Place& p : *places) all.push_back(&p);
-  std::vector<std::vector<int64_t>> steps(all.size());
+  std::vector<Steps*> all;
+  for (auto* steps : {&load_steps_, &store_steps_})
+    for (Steps& s : *steps) all.push_back(&s);
+  std::vector<std::vector<int64_t>> joined(all.size());
   for (size_t d = 0; d + 1 < shape.size(); ++d) {
     const int64_t size = shape[shape.size() - 2 - d];
     if (size == 1) continue;
     bool joins = !outer_.empty();
-    for (size_t k = 0; joins && k < all.size(); ++k) joins = all[k]->steps[d] == steps[k].back() * outer_.back();
+    for (size_t k = 0; joins && k < all.size(); ++k) joins = all[k]->outer[d] == joined[k].back() * outer_.back();
     if (joins) {
       outer_.back() *= size;
       continue;
     }
     outer_.push_back(size);
-    for (size_t k = 0; k < all.size(); ++k) steps[k].push_back(all[k]->steps[d]);
+    for (size_t k = 0; k < all.size(); ++k) joined[k].push_back(all[k]->outer[d]);
   }
-  for (size_t k = 0; k < all.size(); ++k) all[k]->steps = std::move(steps[k]);
+  for (size_t k = 0; k < all.size(); ++k) all[k]->outer = std::move(joined[k]);
 }
 
 CudaRows::CudaRows(const Group& g) {
-  for (const Load& l : g.loads) loads_.push_back(place(l.ref, g.shape.size()));
-  for (const Store& s : g.stores) stores_.push_back(place(s.ref, g.shape.size()));
+  for (const Load& l : g.loads) place(l.ref, g.shape.size(), loads_, load_steps_);
+  for (const Store& s : g.stores) place(s.ref, g.shape.size(), stores_, store_steps_);
   columns_ = g.shape.back();
   rows_ = g.numel() / std::max<int64_t>(columns_, 1);
   join_dims(g.shape);
+  dims_ = outer_.size();
+  choose_vector();
+  choose_threads();
+}
+
+// As many elements as fill 16 bytes of the widest, where all that is read and written in them lies so.
+void CudaRows::choose_vector() {
   int64_t widest = 1;
   for (const auto* places : {&loads_, &stores_})
     for (const Place& p : *places)
-      if (!p.of_row) widest = std::max(widest, p.size);
+      if (p.in_vectors) widest = std::max(widest, p.size);
   vector_ = int(16 / widest);
-  const auto fits = [&](const Place& p) {
-    const auto whole = [&](int64_t step) { return step % (vector_ * p.size) == 0; };
-    return p.of_row || vector_ == 1 || (p.step == p.size && std::ranges::all_of(p.steps, whole));
+  const auto fits = [&](const std::vector<Place>& places, const std::vector<Steps>& steps) {
+    for (size_t k = 0; k < places.size(); ++k) {
+      const auto whole = [&](int64_t step) { return step % (vector_ * places[k].size) == 0; };
+      if (places[k].in_vectors && (steps[k].along != places[k].size || !std::ranges::all_of(steps[k].outer, whole)))
+        return false;
+    }
+    return true;
   };
-  const auto all_fit = [&] { return std::ranges::all_of(loads_, fits) && std::ranges::all_of(stores_, fits); };
-  while (vector_ > 1 && (columns_ % vector_ || !all_fit())) vector_ /= 2;
-  choose_threads();
+  while (vector_ > 1 && (columns_ % vector_ || !fits(loads_, load_steps_) || !fits(stores_, store_steps_)))
+    vector_ /= 2;
 }
 
 void CudaRows::choose_threads() {
@@ -104,7 +107,7 @@ void CudaRows::choose_threads() {
 
 std::vector<std::string> CudaRows::macros(const Group& g, int vector) const {
   std::vector<bool> one;
-  for (const Place& p : loads_) one.push_back(p.of_row);
+  for (const Place& p : loads_) one.push_back(!p.in_vectors);
   std::vector<std::string> m = group_macros(g, one);
   std::string phases, gives, puts, row_puts;
   for (size_t i = 0; i < g.nodes.size(); ++i) {
@@ -115,7 +118,7 @@ std::vector<std::string> CudaRows::macros(const Group& g, int vector) const {
   }
   std::vector<Source> given;
   for (size_t k = 0; k < stores_.size(); ++k) {
-    if (stores_[k].of_row) {
+    if (!stores_[k].in_vectors) {
       row_puts += str("ROW_PUT(", k, ") ");
       continue;
     }
@@ -132,39 +135,21 @@ std::vector<std::string> CudaRows::macros(const Group& g, int vector) const {
 template <class Rows> void CudaRows::fill(Rows& s) const {
   s.dims = int(outer_.size());
   std::ranges::copy(outer_, s.size);
-  const auto put = [](const Place& p, int64_t* to, int64_t& step) {
-    for (size_t d = 0; d < p.steps.size(); ++d) to[d] = p.steps[d] / p.size;
-    step = p.step / p.size;
+  const auto put = [](const Place& p, const Steps& steps, int64_t* to, int64_t& along) {
+    for (size_t d = 0; d < steps.outer.size(); ++d) to[d] = steps.outer[d] / p.size;
+    along = steps.along / p.size;
   };
-  for (size_t k = 0; k < loads_.size(); ++k) put(loads_[k], s.load[k], s.load_step[k]);
-  for (size_t k = 0; k < stores_.size(); ++k) put(stores_[k], s.store[k], s.store_step[k]);
+  for (size_t k = 0; k < loads_.size(); ++k) put(loads_[k], load_steps_[k], s.load[k], s.load_step[k]);
+  for (size_t k = 0; k < stores_.size(); ++k) put(stores_[k], store_steps_[k], s.store[k], s.store_step[k]);
 }
 
-bool CudaRows::run(const Group& g, Storages storages, std::span<const Scalar> parameters) {
-  if (g.numel() == 0) return true;
-  if (outer_.size() > kDims || g.stores.size() > kMostStores) return false;
-  GroupMemory memory;
-  int vector = vector_;
-  const auto address = [&](const Place& p) {
-    char* at = static_cast<char*>(storages[size_t(p.storage)]->data()) + p.bytes;
-    if (!p.of_row)
-      while (vector > 1 && reinterpret_cast<uintptr_t>(at) % (uintptr_t(vector) * uintptr_t(p.size))) vector /= 2;
-    return at;
-  };
-  for (size_t k = 0; k < loads_.size(); ++k) memory.loads[k] = address(loads_[k]);
-  for (size_t k = 0; k < stores_.size(); ++k) memory.stores[k] = address(stores_[k]);
-  memory.put_numbers(g, parameters);
-  const int device = g.device.index < 0 ? 0 : g.device.index;
-  const auto [at, fresh] = functions_.try_emplace({device, vector}, nullptr);
-  if (fresh) at->second = cuda::loaded_kernel(device, "fused_rows", macros(g, vector), "fused_rows");
-  if (!at->second) return false;
+void CudaRows::launch(cuda::CUfunction f, GroupMemory& memory, int, int device) const {
   Rows rows;
   fill(rows);
   int64_t count = rows_, columns = columns_;
   void* arguments[] = {&count, &columns, &memory, &rows};
   const int64_t of_a_block = warp_ ? threads_ / kWarp : 1;
-  cuda::launch(at->second, (rows_ + of_a_block - 1) / of_a_block, 1, threads_, 1, arguments, device);
-  return true;
+  cuda::launch(f, (rows_ + of_a_block - 1) / of_a_block, 1, threads_, 1, arguments, device);
 }
 
 }  // namespace shim::program

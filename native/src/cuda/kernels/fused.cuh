@@ -15,7 +15,6 @@ struct Strides {  // innermost first, in elements; of the innermost dim in group
 // clang-format off
 #define FETCH(k) Pack<T_I##k, W> p##k; if (K_I##k == 0) p##k = fetched<T_I##k, W>(reinterpret_cast<const T_I##k*>(m.loads[k]) + at_load[k], spread >> k & 1);
 #define RESULTS(k) Pack<T_O##k, W> r##k;
-#define GIVE(k) r##k.v[e] = cast<T_O##k>(V_O##k);
 #define PUT(k) *reinterpret_cast<Pack<T_O##k, W>*>(reinterpret_cast<T_O##k*>(m.stores[k]) + at_store[k]) = r##k;
 
 template <int W> __device__ inline void elements(const Memory& m, const i64* at_load, const i64* at_store, u32 spread) {

@@ -112,5 +112,6 @@ template <class T, int W> __device__ inline Pack<T, W> fetched(const T* p, bool 
 #define NUMBER(k) const C_N##k n##k = *reinterpret_cast<const C_N##k*>(&m.numbers[k]);
 #define ONE(k) T_I##k o##k; if (K_I##k == 1) o##k = *reinterpret_cast<const T_I##k*>(m.loads[k]);
 #define TAKE(k) const C_I##k i##k = cast<C_I##k>(K_I##k == 1 ? o##k : p##k.v[e]);
+#define GIVE(k) r##k.v[e] = cast<T_O##k>(V_O##k);
 #define NODE(k) const R_##k v##k = F_##k(OP_##k, C_##k, R_##k, X_##k, Y_##k, Z_##k, W_##k);
 // clang-format on

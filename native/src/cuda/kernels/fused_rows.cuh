@@ -68,7 +68,6 @@ template <class How, class X> __device__ inline X across(X value) {
   } \
   v##k = How::done(across<How>(v##k), columns);
 #define RESULTS(k) Pack<T_O##k, V> r##k;
-#define GIVE(k) r##k.v[e] = cast<T_O##k>(V_O##k);
 #define PUT(k) *reinterpret_cast<Pack<T_O##k, V>*>(reinterpret_cast<T_O##k*>(m.stores[k]) + at_store[k] + (V == 1 ? c * s.store_step[k] : c)) = r##k;
 #define ROW_PUT(k) reinterpret_cast<T_O##k*>(m.stores[k])[at_store[k]] = cast<T_O##k>(V_O##k);
 
