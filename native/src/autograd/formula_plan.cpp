@@ -74,8 +74,7 @@ FormulaPlan& plan_of(Operator& op) {
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i] == &op) number = i;
   plan.name =
-      op.traits->gradient_name ? op.traits->gradient_name
-      : op.schema.name == "copy" || op.schema.name == "copy_"
+      op.schema.name == "copy" || op.schema.name == "copy_"
           ? "CopyBackwards"
           : camel(op.traits->part_of ? op.traits->part_of : op.schema.name) + "Backward" + std::to_string(number);
   for (auto& f : op.formulas) plan.single.push_back(planned(op, f));

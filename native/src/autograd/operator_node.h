@@ -22,11 +22,8 @@ inline Onlookers (*onlookers)() = nullptr;
 extern bool operators_are_traced;  // each is to be seen (trace/)
 bool nobody_looks_on();            // nor is a gradient of gradients wanted: kernels may be called without operators
 
-enum class NumberAt : uint8_t {
-  second,
-  none,
-  first
-};  // which operand of two is a number, in the order of their nodes' names
+// Which operand of two is a number, in the order of their nodes' names.
+enum class NumberAt : uint8_t { second, none, first };
 
 class OperatorNode : public Node {
  public:

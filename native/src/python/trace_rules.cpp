@@ -63,8 +63,6 @@ const Rule& rule_of(Operator& op) {
   return rule;
 }
 
-bool gives_unfilled(Operator& op) { return rule_of(op).against.starts_with("it gives memory"); }
-
 Break who_asks(const char* reason) {
   Break b;
   user_line(&b.file, &b.line);

@@ -9,7 +9,6 @@
 namespace shim {
 
 const trace::Rule& rule_of(Operator&);
-bool gives_unfilled(Operator&);  // memory that nothing is written to: no node of a trace
 trace::Break who_asks(const char* reason);
 extern PyObject *deferral_rule,
     *condition_rule;                               // of a record: None or why its calls run at once; what else decides

@@ -151,7 +151,7 @@ bool taken_apart(const Session& s, const Operator& op) {
 }  // namespace
 
 PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(Operator&, PyObject**, size_t)) {
-  const bool parts = op.kind == Operator::Composite && ((!op.native && !op.native_cpu) || gives_unfilled(op));
+  const bool parts = op.kind == Operator::Composite && !op.native && !op.native_cpu;
   if (op.kind == Operator::View || parts) return run(op, args, n);
   Session* s = tracing_here(args, n);
   if (!s) return run(op, args, n);
@@ -180,7 +180,7 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
 }
 
 PyObject* run_native_traced(KernelCall native, Operator& op, PyObject* const* args, size_t n, const Value* values) {
-  Session* s = gives_unfilled(op) ? nullptr : tracing_here(args, n);
+  Session* s = tracing_here(args, n);
   if (!s) return run_native(native, op, values);
   const bool apart = (s->tree().backend && s->following()) || (s->any_deferred() && taken_apart(*s, op));
   if (apart && !rule_of(op).draws) return nullptr;  // its parts become nodes

@@ -4,11 +4,11 @@
 
 namespace shim::trace {
 
-struct Rule {           // of an operator, by its record
-  std::string against;  // why its calls run at once; empty: they may be deferred
-  std::string shape;    // what to say where the shapes of its results depend on values; else empty
-  bool divides = false,
-       bounds = false;  // it fails for a zero among integers; unless it is given two bounds that differ
+struct Rule {            // of an operator, by its record
+  std::string against;   // why its calls run at once; empty: they may be deferred
+  std::string shape;     // what to say where the shapes of its results depend on values; else empty
+  bool divides = false;  // it fails for a zero among integers
+  bool bounds = false;   // it fails unless it is given two bounds that differ
   bool draws = false, library = false;
 };
 // Why the call runs at once, whatever its way; null: it may be deferred.
