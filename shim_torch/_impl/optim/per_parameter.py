@@ -105,13 +105,10 @@ class Each(Optimizer):
             raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
         # As tensors they can be captured by a graph and have gradients; as numbers they cost less. The count is read before it is written
         # to: in a compiled function what was just written is yet to be computed.
-        lr = group["lr"]
-        if group.get("capturable") or differentiable:
-            state["step"] += 1
-            step = state["step"]
-        else:
-            lr, step = float(lr), float(state["step"]) + 1
-            state["step"] += 1
+        lr, step = group["lr"], state["step"]
+        if not (group.get("capturable") or differentiable):
+            lr, step = float(lr), float(step) + 1
+        state["step"] += 1
         if complex_:
             self._update_complex(p, g, state, group, lr, step)
         else:
