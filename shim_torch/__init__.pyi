@@ -3147,7 +3147,6 @@ cond: Any
 conj: Any
 contiguous_format: Any
 cosine_embedding_loss: Any
-cpu_attention: Any
 ctc_loss: Any
 default_generator: Any
 double: dtype

@@ -288,6 +288,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
 @composite(
     "shim::cpu_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, float? scale) -> Tensor",
     gradient_name="ScaledDotProductFlashAttentionForCpuBackward0",
+    function=False,
+    method=False,
 )
 def cpu_attention(query, key, value, attn_mask, is_causal, scale):
     """What PyTorch's kernel of the CPU computes, and rounds in its way in half precision."""
