@@ -11,6 +11,7 @@
 
 namespace shim {
 
+class GraphReader;
 class Node;
 using Grads = std::vector<Tensor>;  // a null Tensor is "no gradient" (zeros, if materialised)
 
@@ -80,12 +81,15 @@ class Node : public Traversable {
   Ref<Metadata> metadata;
   virtual Grads apply(Grads&& grads) = 0;                        // as many results as next_edges
   virtual void release_saved() {}                                // after backward without retain_graph
+  virtual bool released() const { return false; }                // and something was
   virtual std::string name() const = 0;                          // "AddBackward0"
   std::string forward_name() const;                              // "Add": what error texts call it
   virtual bool runs_without_gradients() const { return false; }  // whether apply() is called when no gradient arrived
   virtual std::vector<Ref<Hook>> tensor_hooks();                 // run before the gradient is captured
   void traverse(Visitor&) const override;                        // edges, hooks and metadata; a node adds what it saved
   uint32_t add_input(const TensorImpl& output);                  // records its InputMeta, returns its number
+  // Writes down what apply() looks at, but for edges and inputs; false: it may do more than words tell.
+  virtual bool read(GraphReader&) const { return false; }
   virtual void give_tangent(uint32_t, const Tensor&, uint64_t) {
   }  // of an output, for forward over reverse: (its number, tangent, level)
   void set_next_edges(std::vector<Edge>);  // also sets topological; takes a new sequence number
@@ -153,6 +157,7 @@ class SavedTensor {
   void give_tangent(uint32_t output_nr, const Tensor& tangent, uint64_t level);  // where it is that output
   void reset();
   void traverse(Visitor&) const;
+  bool read(GraphReader&) const;  // false: a hook packed it, or unpack() would fail
   bool released = false;
 
  private:
@@ -217,6 +222,10 @@ struct BackwardOptions {
 // accumulate; without: all leaves accumulate.
 Grads run_backward(
     const std::vector<Edge>& roots, Grads gradients, const std::vector<Edge>& targets, const BackwardOptions&);
+// While operators are traced: a pass that is no part of another one, adds to all leaves and keeps no history. It calls `run`, or does
+// what that would do. Set by src/python.
+inline void (*traced_backward)(const std::vector<Edge>& roots, const Grads& gradients, bool retain_graph,
+    const std::function<void()>& run) = nullptr;
 
 // What a node that is running may ask about the pass it is part of.
 struct CurrentBackward {

@@ -62,14 +62,29 @@ void CurrentBackward::queue_callback(std::function<void()> f) {
   current->queue(std::move(f));
 }
 
-Grads run_backward(
+namespace {
+
+Grads run_pass(
     const std::vector<Edge>& roots, Grads gradients, const std::vector<Edge>& targets, const BackwardOptions& options) {
-  ModeGuard mode(options.create_graph);
   GraphTask task(options);
   for (size_t i = 0; i < targets.size(); ++i)
     if (targets[i]) task.target(targets[i], i);
   for (size_t i = 0; i < roots.size(); ++i) task.add_root(roots[i], std::move(gradients[i]));
-  Grads found = task.run(targets.size());
+  return task.run(targets.size());
+}
+
+}  // namespace
+
+Grads run_backward(
+    const std::vector<Edge>& roots, Grads gradients, const std::vector<Edge>& targets, const BackwardOptions& options) {
+  ModeGuard mode(options.create_graph);
+  if (operators_are_traced && traced_backward && !current && options.accumulate && !options.create_graph &&
+      targets.empty()) {
+    traced_backward(
+        roots, gradients, options.retain_graph, [&] { run_pass(roots, std::move(gradients), targets, options); });
+    return {};
+  }
+  Grads found = run_pass(roots, std::move(gradients), targets, options);
   if (options.accumulate) return {};
   if (!options.allow_unused)
     for (size_t i = 0; i < found.size(); ++i)

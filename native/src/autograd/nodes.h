@@ -26,6 +26,8 @@ class AccumulateGrad final : public Node {  // the end of the line: adds to a le
   std::string name() const override { return "torch::autograd::AccumulateGrad"; }
   std::vector<Ref<Hook>> tensor_hooks() override;
   const Tensor& variable() const { return variable_; }
+  uint64_t reader = 0;   // of GraphReaders: who met it last,
+  uint32_t read_as = 0;  // and as which leaf
   void traverse(Visitor& v) const override {
     Node::traverse(v);
     v.tensor(variable_);

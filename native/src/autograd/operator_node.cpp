@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "autograd/graph_reader.h"
 #include "autograd/piecewise_constant.h"
 
 namespace shim {
@@ -76,6 +77,23 @@ void OperatorNode::traverse(Visitor& visitor) const {
     for (const SavedTensor& t : v.tensors) t.traverse(visitor);
     visitor.python(v.object);
   }
+}
+
+bool OperatorNode::read(GraphReader& r) const {
+  if (!op_.recorded || op_.overridden || released_) return false;
+  r.pointer(&op_);
+  r.word(chosen_.size());
+  for (const PlannedFormula* f : chosen_) r.pointer(f);
+  for (int edge : first_edge_) r.word(uint64_t(edge));
+  for (const SavedValue& v : values_) {
+    r.word(
+        v.tensors.size() << 3 | size_t(v.is_list) << 2 | size_t(v.dims.has_value()) << 1 | size_t(v.object != nullptr));
+    for (const SavedTensor& t : v.tensors)
+      if (!t.read(r)) return false;
+    if (v.dims) r.dims(*v.dims);
+    if (v.object && !read_object(v, r)) return false;
+  }
+  return true;
 }
 
 SavedValue* OperatorNode::find_shown(const std::string& what) {

@@ -33,10 +33,11 @@ class OperatorNode : public Node {
   NumberAt numbers = NumberAt::none;
   void release_saved() override;
   void traverse(Visitor&) const override;
+  bool read(GraphReader&) const override;
   void give_tangent(uint32_t output_nr, const Tensor& tangent, uint64_t level) override;
 
   const FormulaPlan& plan() const { return plan_; }
-  bool released() const { return released_; }
+  bool released() const override { return released_; }
   size_t arguments() const { return first_edge_.empty() ? 0 : first_edge_.size() - 1; }
   bool wanted(int argument) const;
   const Edge* edge_to(int argument) const;  // of a tensor's gradient; null: not wanted
@@ -46,6 +47,7 @@ class OperatorNode : public Node {
   SavedValue* find_shown(const std::string& what);  // of grad_fn._saved_self; null: there is none
   const std::vector<SavedValue>& values() const { return values_; }
   virtual std::string text_of(const SavedValue&) const = 0;  // of a string among the arguments
+  virtual bool read_object(const SavedValue&, GraphReader&) const = 0;
 
  protected:
   enum class Form : uint8_t { tensor, list, other };

@@ -1,5 +1,6 @@
 // Tensors kept for backward.
 #include "autograd/autograd.h"
+#include "autograd/graph_reader.h"
 #include "core/sparse.h"
 
 namespace shim {
@@ -149,6 +150,14 @@ void SavedTensor::traverse(Visitor& v) const {
   v.shared(packed_.get());
   v.shared(grad_fn_.get());
   v.shared(accumulator_.get());
+}
+
+bool SavedTensor::read(GraphReader& r) const {
+  if (was_default_) return r.word(0), true;
+  if (!data_ || packed_ || released || data_->version() != version_) return false;
+  if (had_history_ && !(data_->autograd() && data_->autograd()->grad_fn)) return false;
+  r.word(1 + is_output_);
+  return r.tensor(data_);
 }
 
 void SavedTensor::reset() {

@@ -82,10 +82,10 @@ PyObject* described_session(const Session& s) {
     OwnedRef count = owned(PyLong_FromSize_t(times));
     if (PyDict_SetItemString(graphs, how.c_str(), count) < 0) throw PythonError();
   }
-  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
+  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
       Py_ssize_t(s.learned), "resized", Py_ssize_t(s.resized), "at_once", Py_ssize_t(s.at_once), "runs",
-      Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "breaks", breaks.o, "graphs", graphs.o, "reasons",
-      reasons.o, "left", int(!s.following()));
+      Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "backwards", Py_ssize_t(s.backwards), "breaks",
+      breaks.o, "graphs", graphs.o, "reasons", reasons.o, "left", int(!s.following()));
 }
 
 // The pending exception, which is set again at the end.
@@ -119,6 +119,7 @@ PyObject* trace_call(Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs
   Session::failed = failed_at;
   Session::who_asks = who_asks;
   Session::on_break = raise_unsupported;
+  traced_backward = trace_backward;
   Running running(trees.now(), watch);
   Session& s = running.session;
   s.breaks_forbidden = forbid;
@@ -134,7 +135,8 @@ PyObject* trace_call(Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs
     flush_last(s, bool(failed));
     if (failed) return nullptr;
     if (s.quiet()) {
-      told = {told.calls + 1, told.deferred + s.deferred, told.runs + s.flushes, told.programs + s.programs};
+      told = {told.calls + 1, told.deferred + s.deferred, told.runs + s.flushes, told.programs + s.programs,
+          told.backwards + s.backwards};
       return result.give();
     }
     info = owned(described_session(s));
@@ -153,8 +155,8 @@ PyObject* trace_trees(int64_t most_ways, bool together, bool graphs, bool resize
 // The same since the last time that it was asked.
 PyObject* trace_totals() {
   const Totals t = std::exchange(told, {});
-  return Py_BuildValue("{s:n,s:n,s:n,s:n}", "calls", Py_ssize_t(t.calls), "deferred", Py_ssize_t(t.deferred), "runs",
-      Py_ssize_t(t.runs), "programs", Py_ssize_t(t.programs));
+  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n}", "calls", Py_ssize_t(t.calls), "deferred", Py_ssize_t(t.deferred),
+      "runs", Py_ssize_t(t.runs), "programs", Py_ssize_t(t.programs), "backwards", Py_ssize_t(t.backwards));
 }
 
 bool trace_active() { return tracing && current()->on_this_thread(); }

@@ -1,10 +1,12 @@
 // What a node of the table saves, and how it calls the formulas with it.
 #include "python/record_node.h"
 
+#include "autograd/graph_reader.h"
 #include "gemm/operator_gradients.h"
 #include "python/autograd_python.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
+#include "python/values.h"
 
 namespace shim {
 
@@ -75,6 +77,8 @@ std::string RecordNode::text_of(const SavedValue& v) const {
   const char* text = PyUnicode_AsUTF8(object_of(v));
   return text ? text : "";
 }
+
+bool RecordNode::read_object(const SavedValue& v, GraphReader& r) const { return r.value(Values().of(object_of(v))); }
 
 void RecordNode::save(PyObject* const* args, PyObject* result) {
   size_t count = 0;

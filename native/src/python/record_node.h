@@ -16,6 +16,7 @@ class RecordNode final : public OperatorNode {
   Grads apply(Grads&& grads) override;
   void release_saved() override;
   std::string text_of(const SavedValue&) const override;
+  bool read_object(const SavedValue&, GraphReader&) const override;
 
   void build(PyObject* const* args, size_t n);         // the edges, and which formulas are wanted
   void save(PyObject* const* args, PyObject* result);  // without a result: what is known before it

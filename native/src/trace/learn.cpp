@@ -81,7 +81,7 @@ bool learn(Session& s, const Rule& rule, Operator& op, const Value* args, size_t
   if (why) return at_once(s, op, why);
   std::unique_ptr<TreeNode> node = node_of(s, op, args, n, produced, &why);
   if (!node) {
-    if (why == kSharesWithArgument) s.tree().aliases.insert(&op);
+    if (why == kSharesWithArgument) s.tree().aliases.insert(&op), ++s.aliased;
     return at_once(s, op, why);
   }
   node->wants_gradient = wants_gradient;

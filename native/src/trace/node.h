@@ -44,6 +44,8 @@ struct ArgumentSpec {
 
 enum class Results : uint8_t { none, one, tuple, list };  // none: it wrote to its first argument
 
+struct KnownBackward;  // trace/known_backward.h
+
 struct TreeNode {
   Operator* op = nullptr;
   TreeNode* before = nullptr;
@@ -58,6 +60,7 @@ struct TreeNode {
   std::string file;
   int line = 0;
   std::vector<std::shared_ptr<TreeNode>> next;
+  std::vector<std::shared_ptr<KnownBackward>> backwards;  // passes that begin here
   // The same call with tensors of other sizes and with other integers: no way of its own, it goes on behind the node that it stands for.
   TreeNode* stands_for = nullptr;
   bool kept = true;  // by that node, of which it is one of `resized`; else only while it is deferred

@@ -98,21 +98,35 @@ std::vector<Tensor> Session::defer(
     if (node.inputs[i].fresh) name(*inputs[i]->storage(), node.inputs[i].slot);
     hold(inputs[i]->storage(), node.inputs[i].slot);
   }
+  go_on({&node, std::move(parameters), std::move(held)});
   std::vector<Tensor> results;
   results.reserve(node.results.size());
-  for (const TensorSpec& r : node.results) {
-    if (r.fresh) {
-      if (storages_.size() <= r.slot) storages_.resize(r.slot + 1);
-      storages_[r.slot] = Storage::pending(r.nbytes, r.device);
-      name(*storages_[r.slot], r.slot);
-    }
-    results.push_back(r.over(storages_[r.slot]));
-  }
-  path_.push_back({&node, std::move(parameters), std::move(held)});
-  at_ = node.stands_for ? node.stands_for : &node;
-  slots_ = node.slots_before + node.slots;
-  ++deferred;
+  for (const TensorSpec& r : node.results) results.push_back(r.over(storages_[r.slot]));
   return results;
+}
+
+void Session::go_on(Deferred d) {
+  const TreeNode& node = *d.node;
+  for (const TensorSpec& r : node.results) {
+    if (!r.fresh) continue;
+    if (storages_.size() <= r.slot) storages_.resize(r.slot + 1);
+    storages_[r.slot] = Storage::pending(r.nbytes, r.device);
+    name(*storages_[r.slot], r.slot);
+  }
+  at_ = node.stands_for ? node.stands_for : d.node;
+  slots_ = node.slots_before + node.slots;
+  path_.push_back(std::move(d));
+  ++deferred;
+}
+
+void Session::defer_path(std::span<const Deferred> path, std::span<const Given> given) {
+  for (const Deferred& d : path)
+    if (d.node->device >= 0) go_to(d.node->device);
+  for (const Given& g : given) {
+    if (g.fresh) name(*g.storage, g.slot);
+    hold(g.storage, g.slot);
+  }
+  for (const Deferred& d : path) go_on(d);
 }
 
 void Session::went(TreeNode& node, std::span<const Tensor> results) {

@@ -19,7 +19,7 @@ struct Break {  // somebody asked for values
 };
 
 struct Totals {  // of calls that were quiet
-  size_t calls = 0, deferred = 0, runs = 0, programs = 0;
+  size_t calls = 0, deferred = 0, runs = 0, programs = 0, backwards = 0;
 };
 inline Totals told;
 
@@ -46,10 +46,25 @@ class Session {
   void name(Storage& s, uint32_t slot) { s.trace_session = number_, s.trace_slot = slot; }
   void unname(Storage& s) { s.trace_session = 0; }
 
+  struct Deferred {
+    TreeNode* node;
+    std::vector<Scalar> parameters;
+    std::shared_ptr<TreeNode> held;
+  };
+
   // Goes to a node whose operator is deferred: `storages` are those of its inputs. Gives the results.
   // One that its tree does not keep lives as long as it is deferred.
   std::vector<Tensor> defer(
       TreeNode&, std::span<const Tensor> inputs, std::vector<Scalar> parameters, std::shared_ptr<TreeNode> held = {});
+  // The same of operators that were deferred once, one after the other, with memory that none of them makes.
+  struct Given {
+    Ref<Storage> storage;
+    uint32_t slot;
+    bool fresh;
+  };
+  void defer_path(std::span<const Deferred>, std::span<const Given>);
+  std::span<const Deferred> path() const { return path_; }
+  const Ref<Storage>& held(uint32_t slot) const { return storages_[slot]; }
   // The same where the operator ran.
   void went(TreeNode&, std::span<const Tensor> results);
   bool any_deferred() const { return !path_.empty(); }
@@ -65,7 +80,7 @@ class Session {
 
   std::vector<Break> breaks;
   bool watching = false;
-  size_t deferred = 0, learned = 0, resized = 0, at_once = 0, flushes = 0, programs = 0;
+  size_t deferred = 0, learned = 0, resized = 0, at_once = 0, aliased = 0, flushes = 0, programs = 0, backwards = 0;
   bool planned = false;  // a program was made
   // Whether there is nothing to tell of the call but how much was deferred, which is added to `told`.
   bool quiet() const {
@@ -79,11 +94,6 @@ class Session {
   static std::vector<Tensor> (*execute)(
       const TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);
   // Runs what is deferred as one Program; false: it runs operator by operator. The storages that are still pending are filled.
-  struct Deferred {
-    TreeNode* node;
-    std::vector<Scalar> parameters;
-    std::shared_ptr<TreeNode> held;
-  };
   static bool (*run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>& storages);
   // While an exception that the node's operator threw is handled: throws it again, with the line that called it.
   static void (*failed)(const TreeNode&);
@@ -103,6 +113,7 @@ class Session {
     bool now;
   };
   void show_all();
+  void go_on(Deferred);
   void go_to(int device);  // of CUDA: what is deferred runs where it would have run when it was called
   void run_path();
   void hold(const Ref<Storage>&, uint32_t slot);

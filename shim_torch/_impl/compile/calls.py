@@ -114,7 +114,7 @@ class Compiled:
         counts["calls"] += 1
         logs.note(self, info, first)
         _note_for_dynamo(info, first)
-        for name in ("deferred", "learned", "resized", "at_once", "runs", "programs"):
+        for name in ("deferred", "learned", "resized", "at_once", "runs", "programs", "backwards"):
             counts[name] += info[name]
         reasons.update(info["reasons"])
         graphs.update(info["graphs"])
