@@ -34,7 +34,8 @@ PyMODINIT_FUNC PyInit__core() {
   for (Bind bind : {shim::bind_dtype, shim::bind_tensor, shim::bind_views, shim::bind_storage, shim::bind_exchange,
            shim::bind_operators, shim::bind_autograd, shim::bind_kernels, shim::bind_kernel_calls, shim::bind_cuda,
            shim::bind_gemm, shim::bind_kernel_store, shim::bind_stable_abi, shim::bind_triton, shim::bind_warnings,
-           shim::bind_batching, shim::bind_cxx, shim::bind_distributed, shim::bind_trace, shim::bind_program})
+           shim::bind_batching, shim::bind_cxx, shim::bind_distributed, shim::bind_trace, shim::bind_program,
+           shim::bind_nn_module})
     if (bind(module) < 0) {
       Py_DECREF(module);
       return nullptr;

@@ -111,16 +111,16 @@ class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
         if not self.call_super_init and args:
             raise TypeError(f"{named} takes 1 positional argument but {len(args) + 1} were given")
         state = self.__dict__
-        state["training"] = True
-        state["_parameters"] = {}
-        state["_buffers"] = {}
-        state["_non_persistent_buffers_set"] = set()
-        state["_modules"] = {}
+        state.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={})
         for name in hooks.TABLES:
             state[name] = OrderedDict()
         state["_is_full_backward_hook"] = None
         if self.call_super_init:
             super().__init__(*args, **kwargs)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _core.quicken_module(cls)
 
     forward: Callable[..., Any] = _forward_unimplemented
 
@@ -298,3 +298,6 @@ class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
         own["_parameters"] = {}  # a replica's are no leaves: the copies are set as plain attributes
         vars(replica).update(vars(self), **own, _is_replica=True)
         return replica
+
+
+_core.quicken_module(Module)
