@@ -44,17 +44,21 @@ def _normalized(
     asked: bool = True,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """The values and, where asked for, the batch's mean and 1 / standard deviation; running statistics move toward the batch's."""
-    channels = input.size(1) if input.dim() > 1 else input.size(0)
-    if not input.numel() and input.dim() < 2:
-        nothing = input.new_zeros((0,))
-        return input.clone(), nothing, nothing
-    _check(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    if not training and (running_mean is None or running_var is None):
-        missing = "running_mean" if running_mean is None else "running_var"
-        raise RuntimeError(f"{missing} must be defined in evaluation mode")
-    check_one_dtype(input, weight, bias, running_mean, running_var)
-    if _one_kernel(input, weight, bias, running_mean, running_var):
-        given = (None, None) if training else (running_mean, running_var)
+    given = (None, None) if training else (running_mean, running_var)
+    if (training or (running_mean is not None and running_var is not None)) and _core.norms_channels(input, weight, bias, running_mean, running_var):
+        by_kernel, channels = True, input.size(1)
+    else:
+        channels = input.size(1) if input.dim() > 1 else input.size(0)
+        if not input.numel() and input.dim() < 2:
+            nothing = input.new_zeros((0,))
+            return input.clone(), nothing, nothing
+        _check(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+        if not training and (running_mean is None or running_var is None):
+            missing = "running_mean" if running_mean is None else "running_var"
+            raise RuntimeError(f"{missing} must be defined in evaluation mode")
+        check_one_dtype(input, weight, bias, running_mean, running_var)
+        by_kernel = _one_kernel(input, weight, bias, running_mean, running_var)
+    if by_kernel:
         y, mean, variance = shim.channel_norm(input, weight, bias, *given, training, float(eps))
         if training:
             _track(running_mean, running_var, mean, variance, input.numel() // channels, momentum)
