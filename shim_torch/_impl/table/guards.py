@@ -66,9 +66,17 @@ def guarded(record: Record, run: Callable[..., Any]) -> Callable[..., Any]:
     first = next(i for i, a in enumerate(record.arguments) if a not in ("n", "equation"))
     asked = record.arguments.index("dtype") if "dtype" in record.arguments else -1
     one_dtype = "one_dtype" in record.traits
+    tensor_class = _core.TensorBase
+    harmless: dict[Any, bool] = {}  # of a dtype: no rule refuses it, wherever its tensor is
 
     def checked(*bound: Any) -> Any:
         given = bound[first]
+        if asked < 0 and isinstance(given, tensor_class):
+            own = given.dtype
+            if own not in harmless:
+                harmless[own] = not any(_refused(kinds, own) for kinds, _ in rules)
+            if harmless[own]:
+                return run(*bound)
         tensor = isinstance(given, _core.TensorBase)
         dtype = bound[asked] if asked >= 0 else None
         if dtype is None and tensor:
