@@ -72,25 +72,6 @@ def _forward_unimplemented(self: Module, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-def _check_new(module: Module, kind: str, name: str, table: dict[str, Any] | None) -> None:
-    """Refuses a name that a module's ``table`` of parameters, buffers or modules can't have."""
-    if table is None:
-        raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
-    if not isinstance(name, str):
-        raise TypeError(f"{kind} name should be a string. Got {_typename(name)}")
-    if "." in name:
-        raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
-    if not name:
-        raise KeyError(f'{kind} name can\'t be empty string ""')
-    if name not in table and hasattr(module, name):
-        raise KeyError(f"attribute '{name}' already exists")
-
-
-def _check_buffer(value: Any, refusal: str, name: str) -> None:
-    if value is not None and not isinstance(value, Tensor) and not hasattr(type(value), "__torch_function__"):
-        raise TypeError(refusal.format(_typename(value), name))
-
-
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # libraries compare names with it
 
 
@@ -128,14 +109,16 @@ class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
 
     def register_buffer(self, name: str, tensor: _core.TensorBase | None, persistent: bool = True) -> None:
         """Adds a tensor that is state but no parameter; it is saved in the state dict if ``persistent``."""
-        _check_new(self, "buffer", name, self.__dict__.get("_buffers"))
-        _check_buffer(tensor, "cannot assign '{}' object to buffer '{}' (torch Tensor or None required)", name)
+        registration.check_new(self, "buffer", name, self.__dict__.get("_buffers"))
+        registration.check_buffer(
+            tensor, "cannot assign '{}' object to buffer '{}' (torch Tensor or None required)", name
+        )
         self._buffers[name] = registration.seen("buffer", self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Adds a parameter, reachable as an attribute."""
-        _check_new(self, "parameter", name, self.__dict__.get("_parameters"))
+        registration.check_new(self, "parameter", name, self.__dict__.get("_parameters"))
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{_typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
@@ -151,7 +134,7 @@ class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
         """Adds a child module, reachable as an attribute."""
         if not isinstance(module, (Module, type(None))):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
-        _check_new(self, "module", name, self._modules)
+        registration.check_new(self, "module", name, self._modules)
         self._modules[name] = registration.seen("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
@@ -195,7 +178,7 @@ class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
             modules[name] = value
         elif buffers is not None and name in buffers or isinstance(value, Buffer):
             expected = "(torch.nn.Buffer, torch.Tensor or None expected)"
-            _check_buffer(value, "cannot assign '{}' as buffer '{}' " + expected, name)
+            registration.check_buffer(value, "cannot assign '{}' as buffer '{}' " + expected, name)
             if isinstance(value, Buffer) and (buffers is None or name not in buffers):
                 if value.persistent:  # classes may override it without the third parameter
                     self.register_buffer(name, value)
