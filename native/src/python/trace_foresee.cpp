@@ -34,7 +34,8 @@ bool put_device(StandIns& tensors, Bound& b, const Argument& a, PyObject* given,
 
 }  // namespace
 
-Foreseen foreseen_call(Session& s, Operator& op, PyObject* const* args, size_t n, bool writes, bool wants_gradient) {
+Foreseen foreseen_call(
+    Session& s, Operator& op, PyObject* const* args, size_t n, bool writes, bool wants_gradient, Given& given) {
   StandIns tensors;
   Bound b;
   b.reset(n);
@@ -58,7 +59,7 @@ Foreseen foreseen_call(Session& s, Operator& op, PyObject* const* args, size_t n
   } else {
     return {};
   }
-  Foreseen f = foresee(s, op, Values(args, n).data(), n, produced, wants_gradient);
+  Foreseen f = foresee(s, op, Values(args, n).data(), n, produced, wants_gradient, given);
   if (f.node) note_line(*f.node);
   return f;
 }

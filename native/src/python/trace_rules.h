@@ -17,9 +17,10 @@ extern PyObject* lowering;                         // (backend, nodes, given, wa
 trace::Produced produced_by(PyObject* result);     // a null tensor in the place of each thing that is none
 std::vector<Tensor> tensors_of(PyObject* result);
 trace::Foreseen foreseen_call(trace::Session&, Operator&, PyObject* const* args, size_t n, bool writes,
-    bool wants_gradient);  // trace_foresee.cpp
+    bool wants_gradient, trace::Given&);  // trace_foresee.cpp
 bool run_by_backend(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
-bool run_together(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
+bool run_together(trace::Session&, std::span<const trace::Session::Deferred>, std::span<const Scalar> numbers,
+    std::vector<Ref<Storage>>& storages);
 void trace_backward(const std::vector<Edge>& roots, const Grads& gradients, bool retain_graph,
     const std::function<void()>& run);   // traced_backward
 void failed_at(const trace::TreeNode&);  // Session::failed

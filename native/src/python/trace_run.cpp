@@ -38,8 +38,11 @@ bool composite_wants_gradient(const Operator& op, PyObject* const* args, size_t 
 // Only one thread may run: others would meet memory that is hidden without the lock.
 bool alone() { return !PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp)); }
 
-PyObject* results_object(const TreeNode& node, std::vector<Tensor>&& results) {
-  if (node.form == Results::one) return wrap(std::move(results[0]));
+// The tensors that a call which was just deferred gives.
+PyObject* results_object(const Session& s, const TreeNode& node) {
+  if (node.form == Results::one) return wrap(s.result(node.results[0]));
+  std::vector<Tensor> results;  // all of them, before an object is made: the collector may run what is deferred
+  for (const TensorSpec& r : node.results) results.push_back(s.result(r));
   std::vector<PyObject*> objects;
   for (Tensor& t : results) objects.push_back(wrap(std::move(t)));
   PyObject* all = tuple_of(objects);
@@ -92,11 +95,11 @@ void watch_all(Session& s, PyObject* const* args, size_t n, PyObject* result) {
 }
 
 // Of a call that no node is (trace/foreseen.h).
-Foreseen foreseen(Session& s, Operator& op, PyObject* const* args, size_t n, bool writes) {
+Foreseen foreseen(Session& s, Operator& op, PyObject* const* args, size_t n, bool writes, Given& given) {
   const bool may = may_foresee(s, op);
   if ((!may && !s.refusal) || against_call(rule_of(op), op, Values(args, n).data(), n)) return {};
   Foreseen f;
-  if (may) f = foreseen_call(s, op, args, n, writes, composite_wants_gradient(op, args, n));
+  if (may) f = foreseen_call(s, op, args, n, writes, composite_wants_gradient(op, args, n), given);
   if (!f.node && s.refusal && op.kind != Operator::Composite) s.missed(op, who_asks(nullptr));
   return f;
 }
@@ -156,11 +159,15 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
   Session* s = tracing_here(args, n);
   if (!s) return run(op, args, n);
   Given given;
-  if (TreeNode* node = known(*s, op, args, n, given))
-    return results_object(*node, s->defer(*node, given.inputs, std::move(given.parameters)));
+  if (TreeNode* node = known(*s, op, args, n, given)) {
+    s->defer(*node, given.inputs, given.parameters);
+    return results_object(*s, *node);
+  }
   if (op.kind != Operator::Composite || s->tree().leaves.contains(&op))
-    if (Foreseen f = foreseen(*s, op, args, n, false); f.node)
-      return results_object(*f.node, s->defer(*f.node, f.given.inputs, std::move(f.given.parameters), f.held));
+    if (Foreseen f = foreseen(*s, op, args, n, false, given); f.node) {
+      s->defer(*f.node, given.inputs, given.parameters, f.held);
+      return results_object(*s, *f.node);
+    }
   if (op.kind == Operator::Composite) {
     if (s->tree().leaves.contains(&op) && !taken_apart(*s, op)) run_before(*s, op, args, n);
     return run(op, args, n);
@@ -204,12 +211,12 @@ TracedInplace::TracedInplace(Operator& op, PyObject* const* args, size_t n)
   if (session_) {
     Given given;
     if (TreeNode* node = known(*session_, op, args, n, given)) {
-      session_->defer(*node, given.inputs, std::move(given.parameters));
+      session_->defer(*node, given.inputs, given.parameters);
       deferred_ = true;
       return;
     }
-    if (Foreseen f = foreseen(*session_, op, args, n, true); f.node) {
-      session_->defer(*f.node, f.given.inputs, std::move(f.given.parameters), f.held);
+    if (Foreseen f = foreseen(*session_, op, args, n, true, given); f.node) {
+      session_->defer(*f.node, given.inputs, given.parameters, f.held);
       deferred_ = true;
       return;
     }
@@ -247,10 +254,11 @@ void failed_at(const TreeNode& node) {
   throw PythonError();
 }
 
-bool run_together(Session& s, std::span<const Session::Deferred> path, std::vector<Ref<Storage>>& storages) {
+bool run_together(Session& s, std::span<const Session::Deferred> path, std::span<const Scalar> numbers,
+    std::vector<Ref<Storage>>& storages) {
   if (s.tree().backend) return run_by_backend(s, path, storages);
   WithoutModes without;
-  return run_as_program(s, path, storages);
+  return run_as_program(s, path, numbers, storages);
 }
 
 std::vector<Tensor> execute_node(

@@ -59,8 +59,7 @@ bool holds_tensors(const Value& v) {
 }
 
 bool lies_as_before(const TensorSpec& s, const TensorImpl& t) {
-  const bool sizes = s.dims.size() == 2 * size_t(t.dim()) &&
-                     !std::memcmp(s.dims.data(), t.sizes_data(), s.dims.size() * sizeof(int64_t));
+  const bool sizes = s.has_dims_of(t);
   return s.device == t.device() && (s.dtype == t.dtype() || !looks_at(Check::dtype)) &&
          (sizes || !looks_at(Check::sizes)) && (s.offset == t.storage_offset() || !looks_at(Check::offset)) &&
          ((s.conj == t.is_conj && s.neg == t.is_neg) || !looks_at(Check::bits)) && s.wrapped_number == t.wrapped_number;
@@ -99,14 +98,14 @@ class Names {
   }
   Session& session_;
   uint32_t next_;
-  std::vector<Storage*> named_;
+  Few<Storage*, 8> named_;
   bool kept_ = false;
 };
 
 bool tensor_matches(Names& names, const TensorSpec& spec, const Value& v, Given& given) {
   if (v.tag != Value::tensor || v.width != Value::plain) return false;
   if (!names.matches(spec, *v.t)) return false;
-  given.inputs.emplace_back(v.t);
+  given.inputs.push_back(v.t);
   return true;
 }
 
@@ -258,17 +257,16 @@ std::unique_ptr<TreeNode> node_of(Session& session, Operator& op, const Value* a
   return node;
 }
 
-Given given_of(const TreeNode& node, const Value* args) {
-  Given given;
+void given_of(const TreeNode& node, const Value* args, Given& given) {
+  given.clear();
   for (size_t i = 0; i < node.arguments.size(); ++i) {
     const ArgumentSpec& a = node.arguments[i];
     if (a.kind == ArgumentSpec::parameter) given.parameters.push_back(args[i].number());
-    if (a.kind == ArgumentSpec::tensor) given.inputs.emplace_back(args[i].t);
+    if (a.kind == ArgumentSpec::tensor) given.inputs.push_back(args[i].t);
     if (a.kind != ArgumentSpec::tensors) continue;
     for (const Value& item : items_of(args[i]))
-      if (item.tag == Value::tensor) given.inputs.emplace_back(item.t);
+      if (item.tag == Value::tensor) given.inputs.push_back(item.t);
   }
-  return given;
 }
 
 Value NodeArguments::of(const ArgumentSpec& a, const Scalar* parameter) {

@@ -3,15 +3,17 @@
 #include <functional>
 #include <optional>
 
+#include "core/few.h"
 #include "ops/value.h"
 #include "program/values.h"
 #include "trace/session.h"
 
 namespace shim::trace {
 
-struct Given {  // what a call brings for a node
-  std::vector<Tensor> inputs;
-  std::vector<Scalar> parameters;
+struct Given {  // what a call brings for a node: lives as long as its arguments
+  Few<TensorImpl*, 8> inputs;
+  Few<Scalar, 4> parameters;
+  void clear() { inputs.clear(), parameters.clear(); }
 };
 bool matches(Session&, const TreeNode&, const Value* args, size_t n, Given&);
 
@@ -25,7 +27,7 @@ inline constexpr const char* kSharesWithArgument = "results that share memory wi
 std::unique_ptr<TreeNode> node_of(Session&, Operator&, const Value* args, size_t n, const Produced&, const char** why,
     const std::function<bool(TreeNode&)>& wanted = {});
 // What the call that a node was made of brings.
-Given given_of(const TreeNode&, const Value* args);
+void given_of(const TreeNode&, const Value* args, Given&);
 
 // The arguments that a node's operator gets when it runs.
 class NodeArguments {

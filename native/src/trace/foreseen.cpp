@@ -7,7 +7,7 @@ namespace shim::trace {
 
 TreeNode* known(Session& s, Operator& op, const Value* args, size_t n, bool wants_gradient, Given& given) {
   const auto found = [&](TreeNode& node) {
-    given = {};
+    given.clear();
     return matches(s, node, args, n, given);
   };
   for (auto& next : s.at()->next) {
@@ -26,7 +26,8 @@ bool may_foresee(Session& s, const Operator& op) {
   return s.tree().resizes && std::ranges::any_of(s.at()->next, [&](auto& next) { return next->op == &op; });
 }
 
-Foreseen foresee(Session& s, Operator& op, const Value* args, size_t n, const Produced& produced, bool wants_gradient) {
+Foreseen foresee(Session& s, Operator& op, const Value* args, size_t n, const Produced& produced, bool wants_gradient,
+    Given& given) {
   TreeNode* of = nullptr;
   const auto wanted = [&](TreeNode& made) {
     made.wants_gradient = wants_gradient;
@@ -39,7 +40,7 @@ Foreseen foresee(Session& s, Operator& op, const Value* args, size_t n, const Pr
   Foreseen f;
   f.held = node_of(s, op, args, n, produced, &why, wanted);
   if (!f.held) return {};
-  f.given = given_of(*f.held, args);
+  given_of(*f.held, args, given);
   f.node = f.held.get();
   if (!of) return s.add(std::exchange(f.held, nullptr)), f;
   ++s.resized;

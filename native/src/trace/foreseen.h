@@ -10,13 +10,13 @@ TreeNode* known(Session&, Operator&, const Value* args, size_t n, bool wants_gra
 struct Foreseen {
   TreeNode* node = nullptr;  // null: the call runs at once
   std::shared_ptr<TreeNode> held;
-  Given given;
 };
 // Whether it is worth to ask: a node's call may differ in sizes alone, which it then stands for. A backend of the user's is to see the
 // first call too, so there each new operator becomes a node.
 bool may_foresee(Session&, const Operator&);
 // Of a call that gives `produced`.
-Foreseen foresee(Session&, Operator&, const Value* args, size_t n, const Produced& produced, bool wants_gradient);
+Foreseen foresee(
+    Session&, Operator&, const Value* args, size_t n, const Produced& produced, bool wants_gradient, Given&);
 
 // Tensors without memory in the place of those that are given.
 class StandIns {

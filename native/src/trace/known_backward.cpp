@@ -9,7 +9,7 @@ namespace shim::trace {
 namespace {
 
 constexpr size_t kMostKnown = 4;   // behind one node
-constexpr int64_t kOfSession = 2;  // references to memory that was there: by its slot, and as what is hidden
+constexpr int64_t kOfSession = 1;  // references to memory that was there: by its slot
 
 class Reader final : public GraphReader {
  public:
@@ -56,6 +56,7 @@ class Learner {
         reader_(r),
         start_(s.at()),
         first_(s.path().size()),
+        numbers_(s.numbers().size()),
         slots_(s.slots()),
         flushes_(s.flushes),
         at_once_(s.at_once - s.aliased),
@@ -82,6 +83,8 @@ class Learner {
     if (std::ranges::any_of(path, [](const Session::Deferred& d) { return d.node->stands_for || d.held; }))
       return false;
     made_->path.assign(path.begin(), path.end());
+    made_->numbers.assign(session_.numbers().begin() + int64_t(numbers_), session_.numbers().end());
+    for (Session::Deferred& d : made_->path) d.first -= numbers_;
     return !path.empty() && path.back().node == session_.at() && session_.at()->depth - start_->depth == path.size();
   }
 
@@ -155,7 +158,7 @@ class Learner {
   Session& session_;
   const Reader& reader_;
   const TreeNode* start_;
-  size_t first_;
+  size_t first_, numbers_;
   uint32_t slots_;
   size_t flushes_, at_once_, resized_, breaks_;
   std::vector<TensorImpl*> before_;
@@ -167,7 +170,7 @@ void repeat(Session& session, const KnownBackward& known, const Reader& reader) 
   for (const KnownBackward::Memory& m : known.memories)
     given.push_back({reader.memories[m.number].storage, m.slot, m.fresh});
   for (const KnownBackward::Empty& e : known.empty) given.push_back({allocate(e.nbytes, e.device), e.slot, true});
-  session.defer_path(known.path, given);
+  session.defer_path(known.path, known.numbers, given);
   ++session.backwards;
   for (const KnownBackward::Memory& m : known.memories)
     if (m.writes) reader.memories[m.number].storage->version() += m.writes;

@@ -24,6 +24,7 @@ struct KnownBackward {
   std::vector<uint64_t> words;  // of the graph
   bool retain_graph = false;
   std::vector<Session::Deferred> path;
+  std::vector<Scalar> numbers;
   std::vector<Memory> memories;
   std::vector<Empty> empty;
   std::vector<Leaf> leaves;    // as the reader has them

@@ -19,9 +19,8 @@ TensorSpec TensorSpec::of(const TensorImpl& t) {
 }
 
 bool TensorSpec::lies_like(const TensorImpl& t) const {
-  return dtype == t.dtype() && dims.size() == 2 * size_t(t.dim()) && offset == t.storage_offset() &&
-         conj == t.is_conj && neg == t.is_neg && wrapped_number == t.wrapped_number && device == t.device() &&
-         !std::memcmp(dims.data(), t.sizes_data(), dims.size() * sizeof(int64_t));
+  return dtype == t.dtype() && offset == t.storage_offset() && conj == t.is_conj && neg == t.is_neg &&
+         wrapped_number == t.wrapped_number && device == t.device() && has_dims_of(t);
 }
 
 bool TensorSpec::alike(const TensorSpec& s) const {

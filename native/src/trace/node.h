@@ -29,6 +29,14 @@ struct TensorSpec {
   static TensorSpec of(const TensorImpl&);
   bool alike(const TensorSpec&) const;  // but for sizes, strides and offset
   bool lies_like(const TensorImpl&) const;
+  bool has_dims_of(const TensorImpl& t) const {  // most are few: no call is worth it
+    const int64_t* of = t.sizes_data();
+    const size_t n = dims.size();
+    if (n != 2 * size_t(t.dim())) return false;
+    for (size_t i = 0; i < n; ++i)
+      if (dims[i] != of[i]) return false;
+    return true;
+  }
   IntArrayRef sizes() const { return {dims.data(), dims.size() / 2}; }
   IntArrayRef strides() const { return {dims.data() + dims.size() / 2, dims.size() / 2}; }
   Tensor over(Ref<Storage>) const;
@@ -45,6 +53,21 @@ struct ArgumentSpec {
 enum class Results : uint8_t { none, one, tuple, list };  // none: it wrote to its first argument
 
 struct KnownBackward;  // trace/known_backward.h
+struct Together {  // what a stretch of operators runs as
+  Ref<program::Program> program;
+  Ref<program::Replay> replay;  // null: it runs without a graph
+};
+
+struct TreeNode;
+
+// The operators that last ran together and ended with a node.
+struct Ended {
+  const TreeNode* first = nullptr;
+  std::vector<uint32_t> slots;   // by the numbers that a program's storages have: in the order in which they are met
+  std::vector<uint8_t> outlive;  // what the program was looked up by, beside where it begins and ends
+  const Together* together = nullptr;
+  uint64_t cleared = 0;  // Tree::cleared then: it is void when that is another
+};
 
 struct TreeNode {
   Operator* op = nullptr;
@@ -66,13 +89,14 @@ struct TreeNode {
   bool kept = true;  // by that node, of which it is one of `resized`; else only while it is deferred
   std::vector<std::shared_ptr<TreeNode>> resized;
   static constexpr size_t kMostSizes = 32;
+  mutable Ended ended;
   bool alike(const TreeNode&) const;
 };
 
 // Operators that ran together: from a node to another, with those of the memories met that somebody still has a tensor over.
 struct Stretch {
   const TreeNode *first, *last;
-  std::vector<bool> outlive;
+  std::vector<uint8_t> outlive;
   std::vector<const TreeNode*> resized;  // those on the way that stand for others
   auto operator<=>(const Stretch&) const = default;
 };
@@ -82,11 +106,8 @@ struct Tree {
   bool together = true;  // what is deferred runs as a Program; else operator by operator
   bool graphs = false;   // a Program on CUDA runs as a graph, once it was called a few times
   bool resizes = false;  // other sizes are no way of their own
-  struct Together {
-    Ref<program::Program> program;
-    Ref<program::Replay> replay;  // null: it runs without a graph
-  };
   std::map<Stretch, Together> programs;
+  uint64_t cleared = 0;  // how often all of them went
   static constexpr size_t kMostPrograms = 64;
   Ref<HeldObject> backend;                     // a function that is given what is deferred as a graph; null: Programs
   std::map<Stretch, Ref<HeldObject>> lowered;  // what it made of that

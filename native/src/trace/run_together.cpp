@@ -57,7 +57,8 @@ program::Value value_of(const TreeNode& node, const ArgumentSpec& a, Numbering& 
   return a.value;
 }
 
-Ref<program::Program> program_of(Path path, Numbering& numbers, const Slots& storages) {
+Ref<program::Program> program_of(Path path, std::span<const Scalar> given, const Slots& storages) {
+  Numbering numbers = numbers_of(path, storages);
   program::Steps steps;
   for (uint32_t slot : numbers.slots) {
     program::StorageSlot s;
@@ -72,10 +73,10 @@ Ref<program::Program> program_of(Path path, Numbering& numbers, const Slots& sto
     program::Step step;
     step.op = d.node->op;
     step.line = d.node->line;
-    size_t number = 0;
+    const Scalar* number = given.data() + d.first;
     for (const ArgumentSpec& a : d.node->arguments)
-      step.args.push_back(value_of(
-          *d.node, a, numbers, storages, a.kind == ArgumentSpec::parameter ? &d.parameters[number++] : nullptr, steps));
+      step.args.push_back(
+          value_of(*d.node, a, numbers, storages, a.kind == ArgumentSpec::parameter ? number++ : nullptr, steps));
     for (const TensorSpec& r : d.node->results) step.results.push_back(ref_of(r, numbers, storages));
     if (d.node->form == Results::none) step.results.push_back(ref_of(d.node->inputs[0], numbers, storages));
     steps.steps.push_back(std::move(step));
@@ -83,31 +84,80 @@ Ref<program::Program> program_of(Path path, Numbering& numbers, const Slots& sto
   return make<program::Program>(std::move(steps));
 }
 
-Stretch stretch_of(Path path, const Numbering& numbers, const Slots& storages) {
-  Stretch s{path.front().node, path.back().node, {}, {}};
-  for (uint32_t slot : numbers.slots) s.outlive.push_back(storages[slot]->hidden() && outlives(storages[slot]));
-  for (const Session::Deferred& d : path)
-    if (d.node->stands_for) s.resized.push_back(d.node);
-  return s;
-}
+// What a run needs of its memory, by the numbers that the program's storages have.
+struct Memory {
+  std::vector<Ref<Storage>> given;  // what is there already
+  std::vector<uint32_t> versions;   // writes were counted when the operators were called
+  std::vector<uint8_t> outlive;     // of what is to be made: whether somebody has a tensor over it
 
-// What a stretch runs as: known, or made now. None: there are too many.
-std::optional<Tree::Together> together_of(
-    Session& session, const Stretch& stretch, Path path, Numbering& numbers, const Slots& storages) {
+  void look_at(const std::vector<uint32_t>& slots, const Slots& storages) {
+    for (uint32_t slot : slots) {
+      const Ref<Storage>& s = storages[slot];
+      outlive.push_back(s->hidden() && outlives(s));
+      versions.push_back(s->version().load(std::memory_order_relaxed));
+    }
+  }
+  void take(const std::vector<uint32_t>& slots, Slots& storages) {
+    for (uint32_t slot : slots) {
+      Ref<Storage>& s = storages[slot];
+      given.push_back(s->hidden() ? Ref<Storage>() : std::move(s));
+    }
+  }
+};
+
+// Lists that keep their room from run to run.
+class RoomForMemory {
+ public:
+  RoomForMemory() : memory(std::move(kept_)) {}
+  ~RoomForMemory() {
+    memory.given.clear();
+    memory.versions.clear();
+    memory.outlive.clear();
+    kept_ = std::move(memory);
+  }
+  RoomForMemory(const RoomForMemory&) = delete;
+  Memory memory;
+
+ private:
+  static Memory kept_;  // the interpreter's lock guards it
+};
+Memory RoomForMemory::kept_;
+
+// What a stretch runs as: known, or made now. Null: there are too many.
+const Together* looked_up(
+    Session& session, Path path, std::span<const Scalar> numbers, const Slots& storages, const Memory& memory) {
   Tree& tree = session.tree();
-  const bool kept = std::ranges::all_of(path, [](const Session::Deferred& d) { return d.node->kept; });
-  if (kept)
-    if (auto found = tree.programs.find(stretch); found != tree.programs.end()) return found->second;
+  Stretch stretch{path.front().node, path.back().node, memory.outlive, {}};
+  for (const Session::Deferred& d : path)
+    if (d.node->stands_for) stretch.resized.push_back(d.node);
+  if (auto found = tree.programs.find(stretch); found != tree.programs.end()) return &found->second;
   session.planned = true;
-  if (!kept) return Tree::Together{program_of(path, numbers, storages), {}};  // sizes that are seldom met
-  if (tree.programs.size() >= Tree::kMostPrograms && tree.resizes) tree.programs.clear();
+  if (tree.programs.size() >= Tree::kMostPrograms && tree.resizes) {
+    tree.programs.clear();
+    ++tree.cleared;
+  }
   if (tree.programs.size() >= Tree::kMostPrograms) {
     session.reasons[{"torch.compile", "too many programs of one function"}]++;
-    return {};
+    return nullptr;
   }
-  Tree::Together made{program_of(path, numbers, storages), {}};
+  Together made{program_of(path, numbers, storages), {}};
   if (tree.graphs) made.replay = make<program::Replay>(made.program);
-  return tree.programs.emplace(stretch, std::move(made)).first->second;
+  return &tree.programs.emplace(std::move(stretch), std::move(made)).first->second;
+}
+
+const TreeNode* of_tree(const TreeNode* n) { return n->stands_for ? n->stands_for : n; }
+
+// The same, from what is known of the stretch that ended here last: where nothing else is to be looked up.
+const Together* known_or_looked_up(Session& session, Path path, std::span<const Scalar> numbers, const Slots& storages,
+    const Memory& memory, Ended& ended) {
+  const bool resized = std::ranges::any_of(path, [](const Session::Deferred& d) { return d.node->stands_for; });
+  const uint64_t cleared = session.tree().cleared;
+  if (resized) return looked_up(session, path, numbers, storages, memory);
+  if (ended.together && ended.cleared == cleared && ended.outlive == memory.outlive) return ended.together;
+  ended.together = looked_up(session, path, numbers, storages, memory);
+  ended.cleared = session.tree().cleared;
+  ended.outlive = memory.outlive;
+  return ended.together;
 }
 
 const TreeNode* node_of(const program::Step* step, Path path) {
@@ -118,42 +168,47 @@ const TreeNode* node_of(const program::Step* step, Path path) {
 
 }  // namespace
 
-bool run_as_program(Session& session, Path path, Slots& storages) {
-  Numbering numbers = numbers_of(path, storages);
-  Stretch stretch = stretch_of(path, numbers, storages);
-  const std::optional<Tree::Together> together = together_of(session, stretch, path, numbers, storages);
-  if (!together) return false;
-  std::vector<Ref<Storage>> given;
-  std::vector<std::pair<Ref<Storage>, uint32_t>> versions;  // writes were counted when the operators were called
-  for (uint32_t slot : numbers.slots) {
-    const bool made = storages[slot]->hidden();
-    given.push_back(made ? Ref<Storage>() : storages[slot]);
-    versions.emplace_back(storages[slot], storages[slot]->version().load());
+bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers, Slots& storages) {
+  const TreeNode* first = of_tree(path.front().node);
+  Ended& ended = of_tree(path.back().node)->ended;
+  if (ended.first != first) ended = {first, numbers_of(path, storages).slots, {}, nullptr, 0};
+  RoomForMemory room;
+  Memory& memory = room.memory;
+  memory.look_at(ended.slots, storages);
+  const Together* together = nullptr;
+  Together seldom;  // of sizes that are not kept
+  if (std::ranges::all_of(path, [](const Session::Deferred& d) { return d.node->kept; })) {
+    together = known_or_looked_up(session, path, numbers, storages, memory, ended);
+  } else {
+    session.planned = true;
+    seldom.program = program_of(path, numbers, storages);
+    together = &seldom;
   }
-  std::vector<Scalar> parameters;
-  for (const Session::Deferred& d : path) parameters.insert(parameters.end(), d.parameters.begin(), d.parameters.end());
+  if (!together) return false;
+  memory.take(ended.slots, storages);
   const auto& [program, replay] = *together;
   const bool graph = replay && !cuda::capturing_now();
   try {
     if (graph)
-      replay->run(given, parameters);
+      replay->run(memory.given, numbers);
     else
-      program->run(given, parameters);
+      program->run(memory.given, numbers);
   } catch (...) {
     if (const TreeNode* node = node_of(program->running(), path)) Session::failed(*node);
     throw;
   }
   ++session.programs;
   if (replay) ++session.graphs[graph ? replay->last_was() : "within a capture"];
-  for (size_t i = 0; i < given.size(); ++i) {
-    Storage& s = *versions[i].first;
-    if (s.hidden() && stretch.outlive[i]) {
-      CHECK(Kind::Runtime, given[i] && given[i]->nbytes() >= s.nbytes(), "a compiled program gave too little memory");
-      given[i]->set_own();
-      s.fill_pending(*given[i]);
-      if (graph) replay->handed(given[i].get(), versions[i].first);
+  for (size_t i = 0; i < memory.given.size(); ++i) {
+    Ref<Storage>& given = memory.given[i];
+    Ref<Storage>& pending = storages[ended.slots[i]];
+    if (pending && memory.outlive[i]) {
+      CHECK(Kind::Runtime, given && given->nbytes() >= pending->nbytes(), "a compiled program gave too little memory");
+      given->set_own();
+      pending->fill_pending(*given);
+      if (graph) replay->handed(given.get(), pending);
     }
-    s.version() = versions[i].second;
+    (pending ? pending : given)->version() = memory.versions[i];
   }
   return true;
 }

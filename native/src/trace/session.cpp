@@ -20,12 +20,28 @@ Session* current() { return session; }
 void set_current(Session* s) { session = s; }
 
 std::vector<Tensor> (*Session::execute)(const TreeNode&, std::span<const Tensor>, std::span<const Scalar>) = nullptr;
-bool (*Session::run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>&) = nullptr;
+bool (*Session::run_together)(
+    Session&, std::span<const Deferred>, std::span<const Scalar>, std::vector<Ref<Storage>>&) = nullptr;
 void (*Session::failed)(const TreeNode&) = nullptr;
 Break (*Session::who_asks)(const char*) = nullptr;
 void (*Session::on_break)(const Break&) = nullptr;
 
-Session::Session(Tree& tree, bool watch) : watching(watch), tree_(tree), at_(&tree.root), number_(++last_number) {
+Session::Lists Session::kept_[2];
+
+void Session::Lists::clear() {
+  path.clear();
+  numbers.clear();
+  storages.clear();
+  hidden.clear();
+}
+
+Session::Session(Tree& tree, bool watch)
+    : watching(watch),
+      tree_(tree),
+      at_(&tree.root),
+      number_(++last_number),
+      now_(std::move(kept_[0])),
+      running_(std::move(kept_[1])) {
   if (!last_number) number_ = ++last_number;
 }
 
@@ -34,6 +50,9 @@ int Session::device_of_factories() { return cuda::several_devices ? cuda::curren
 Session::~Session() {
   unwatch();
   show_all();
+  now_.clear();
+  kept_[0] = std::move(now_);
+  kept_[1] = std::move(running_);
 }
 
 TreeNode* Session::add(std::shared_ptr<TreeNode> node) {
@@ -48,34 +67,34 @@ TreeNode* Session::add(std::shared_ptr<TreeNode> node) {
 }
 
 void Session::hold(const Ref<Storage>& s, uint32_t slot) {
-  if (storages_.size() <= slot) storages_.resize(slot + 1);
-  if (storages_[slot]) return;
-  storages_[slot] = s;
-  for (Hidden& h : watched_)  // from now on it is hidden for the operator's sake
+  if (now_.storages.size() <= slot) now_.storages.resize(slot + 1);
+  if (now_.storages[slot]) return;
+  now_.storages[slot] = s;
+  for (Watched& h : watched_)  // from now on it is hidden for the operator's sake
     if (h.now && h.storage == s) h.storage->show(h.memory), h.now = false;
-  if (!s->hidden()) hidden_.push_back({s, s->hide(), true});
+  if (!s->hidden()) now_.hidden.push_back({s.get(), s->hide()});
 }
 
 void Session::show_all() {
-  for (Hidden& h : hidden_) h.storage->show(h.memory);
-  hidden_.clear();
+  for (const Hidden& h : now_.hidden) h.storage->show(h.memory);
+  now_.hidden.clear();
 }
 
 void Session::unwatch() {
-  for (Hidden& h : watched_)
+  for (Watched& h : watched_)
     if (h.now) h.storage->show(h.memory), h.now = false;
 }
 
 void Session::watch(const Storage& storage) {
   if (!watching || !storage.may_hide() || !storage.nbytes()) return;
-  for (const Hidden& h : watched_)
+  for (const Watched& h : watched_)
     if (h.storage.get() == &storage) return;
   watched_.push_back({Ref<Storage>(const_cast<Storage*>(&storage)), nullptr, false});
 }
 
 void Session::rewatch() {
-  std::erase_if(watched_, [](const Hidden& h) { return !h.now && h.storage->use_count() == 1; });
-  for (Hidden& h : watched_)
+  std::erase_if(watched_, [](const Watched& h) { return !h.now && h.storage->use_count() == 1; });
+  for (Watched& h : watched_)
     if (!h.now && !h.storage->hidden() && h.storage->may_hide()) h.memory = h.storage->hide(), h.now = true;
 }
 
@@ -91,42 +110,42 @@ void Session::missed(const Operator& op, const Break& at) const {
       " at ", at.file, ":", at.line, " is on no way through it that is known");
 }
 
-std::vector<Tensor> Session::defer(
-    TreeNode& node, std::span<const Tensor> inputs, std::vector<Scalar> parameters, std::shared_ptr<TreeNode> held) {
+void Session::defer(TreeNode& node, std::span<TensorImpl* const> inputs, std::span<const Scalar> parameters,
+    std::shared_ptr<TreeNode> held) {
   if (node.device >= 0) go_to(node.device);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (node.inputs[i].fresh) name(*inputs[i]->storage(), node.inputs[i].slot);
     hold(inputs[i]->storage(), node.inputs[i].slot);
   }
-  go_on({&node, std::move(parameters), std::move(held)});
-  std::vector<Tensor> results;
-  results.reserve(node.results.size());
-  for (const TensorSpec& r : node.results) results.push_back(r.over(storages_[r.slot]));
-  return results;
+  go_on({&node, now_.numbers.size(), std::move(held)});
+  now_.numbers.insert(now_.numbers.end(), parameters.begin(), parameters.end());
 }
 
 void Session::go_on(Deferred d) {
   const TreeNode& node = *d.node;
   for (const TensorSpec& r : node.results) {
     if (!r.fresh) continue;
-    if (storages_.size() <= r.slot) storages_.resize(r.slot + 1);
-    storages_[r.slot] = Storage::pending(r.nbytes, r.device);
-    name(*storages_[r.slot], r.slot);
+    if (now_.storages.size() <= r.slot) now_.storages.resize(r.slot + 1);
+    now_.storages[r.slot] = Storage::pending(r.nbytes, r.device);
+    name(*now_.storages[r.slot], r.slot);
   }
   at_ = node.stands_for ? node.stands_for : d.node;
   slots_ = node.slots_before + node.slots;
-  path_.push_back(std::move(d));
+  now_.path.push_back(std::move(d));
   ++deferred;
 }
 
-void Session::defer_path(std::span<const Deferred> path, std::span<const Given> given) {
+void Session::defer_path(
+    std::span<const Deferred> path, std::span<const Scalar> numbers, std::span<const Given> given) {
   for (const Deferred& d : path)
     if (d.node->device >= 0) go_to(d.node->device);
   for (const Given& g : given) {
     if (g.fresh) name(*g.storage, g.slot);
     hold(g.storage, g.slot);
   }
-  for (const Deferred& d : path) go_on(d);
+  const size_t before = now_.numbers.size();
+  now_.numbers.insert(now_.numbers.end(), numbers.begin(), numbers.end());
+  for (const Deferred& d : path) go_on({d.node, before + d.first, d.held});
 }
 
 void Session::went(TreeNode& node, std::span<const Tensor> results) {
@@ -165,13 +184,13 @@ void Session::store(const TensorSpec& spec, const Tensor& made, std::vector<Ref<
   to.fill_pending(*fresh);
 }
 
-void Session::run(const Deferred& d, std::vector<Ref<Storage>>& storages) {
+void Session::run(const Deferred& d, std::span<const Scalar> numbers, std::vector<Ref<Storage>>& storages) {
   std::vector<Tensor> inputs;
   inputs.reserve(d.node->inputs.size());
   for (const TensorSpec& s : d.node->inputs) inputs.push_back(s.over(storages[s.slot]));
   std::vector<Tensor> results;
   try {
-    results = execute(*d.node, inputs, d.parameters);
+    results = execute(*d.node, inputs, numbers.subspan(d.first));
   } catch (...) { failed(*d.node); }
   if (d.node->form == Results::none) return;
   CHECK(Kind::Runtime, results.size() == d.node->results.size(), d.node->op->full_name(),
@@ -181,7 +200,7 @@ void Session::run(const Deferred& d, std::vector<Ref<Storage>>& storages) {
 
 void Session::flush() {
   unwatch();
-  if (path_.empty() || flushing_) return show_all();
+  if (now_.path.empty() || flushing_) return show_all();
   flushing_ = true;
   struct Done {
     bool& flag;
@@ -209,15 +228,19 @@ void Session::flush() {
 }
 
 void Session::run_path() {
-  std::vector<Deferred> path = std::exchange(path_, {});
-  std::vector<Ref<Storage>> storages = std::exchange(storages_, {});
-  if (tree_.together && run_together && run_together(*this, path, storages)) return;
+  std::swap(now_, running_);
+  struct Ran {
+    Lists& lists;
+    ~Ran() { lists.clear(); }
+  } ran{running_};
+  auto& [path, numbers, storages, hidden] = running_;
+  if (tree_.together && run_together && run_together(*this, path, numbers, storages)) return;
   std::vector<size_t> last(storages.size());  // after which memory is not used any more
   for (size_t i = 0; i < path.size(); ++i)
     for (const auto* specs : {&path[i].node->inputs, &path[i].node->results})
       for (const TensorSpec& s : *specs) last[s.slot] = i;
   for (size_t i = 0; i < path.size(); ++i) {
-    run(path[i], storages);
+    run(path[i], numbers, storages);
     for (const auto* specs : {&path[i].node->inputs, &path[i].node->results})
       for (const TensorSpec& s : *specs)
         if (last[s.slot] == i) storages[s.slot] = {};

@@ -48,26 +48,28 @@ class Session {
 
   struct Deferred {
     TreeNode* node;
-    std::vector<Scalar> parameters;
+    size_t first;  // of its numbers, among those of all that is deferred
     std::shared_ptr<TreeNode> held;
   };
 
-  // Goes to a node whose operator is deferred: `storages` are those of its inputs. Gives the results.
-  // One that its tree does not keep lives as long as it is deferred.
-  std::vector<Tensor> defer(
-      TreeNode&, std::span<const Tensor> inputs, std::vector<Scalar> parameters, std::shared_ptr<TreeNode> held = {});
+  // Goes to a node whose operator is deferred. One that its tree does not keep lives as long as it is deferred.
+  void defer(TreeNode&, std::span<TensorImpl* const> inputs, std::span<const Scalar> parameters,
+      std::shared_ptr<TreeNode> held = {});
+  // A result of what was deferred last.
+  Tensor result(const TensorSpec& r) const { return r.over(now_.storages[r.slot]); }
   // The same of operators that were deferred once, one after the other, with memory that none of them makes.
   struct Given {
     Ref<Storage> storage;
     uint32_t slot;
     bool fresh;
   };
-  void defer_path(std::span<const Deferred>, std::span<const Given>);
-  std::span<const Deferred> path() const { return path_; }
-  const Ref<Storage>& held(uint32_t slot) const { return storages_[slot]; }
+  void defer_path(std::span<const Deferred>, std::span<const Scalar> numbers, std::span<const Given>);
+  std::span<const Deferred> path() const { return now_.path; }
+  std::span<const Scalar> numbers() const { return now_.numbers; }
+  const Ref<Storage>& held(uint32_t slot) const { return now_.storages[slot]; }
   // The same where the operator ran.
   void went(TreeNode&, std::span<const Tensor> results);
-  bool any_deferred() const { return !path_.empty(); }
+  bool any_deferred() const { return !now_.path.empty(); }
   bool any_deferred_on_cuda() const { return device_ >= 0; }
   // Runs what is deferred.
   void flush();
@@ -94,7 +96,8 @@ class Session {
   static std::vector<Tensor> (*execute)(
       const TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);
   // Runs what is deferred as one Program; false: it runs operator by operator. The storages that are still pending are filled.
-  static bool (*run_together)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>& storages);
+  static bool (*run_together)(
+      Session&, std::span<const Deferred>, std::span<const Scalar> numbers, std::vector<Ref<Storage>>& storages);
   // While an exception that the node's operator threw is handled: throws it again, with the line that called it.
   static void (*failed)(const TreeNode&);
   static Break (*who_asks)(const char* reason);
@@ -107,17 +110,29 @@ class Session {
       0;  // kernels of torch.library that run: what they do with values is theirs, no break of the graph
 
  private:
-  struct Hidden {
+  struct Watched {
     Ref<Storage> storage;
     void* memory;
     bool now;
   };
+  struct Hidden {  // it is among the storages of what is deferred
+    Storage* storage;
+    void* memory;
+  };
+  struct Lists {
+    std::vector<Deferred> path;
+    std::vector<Scalar> numbers;
+    std::vector<Ref<Storage>> storages;  // by slot, while something deferred uses them
+    std::vector<Hidden> hidden;
+    void clear();
+  };
+  static Lists kept_[2];  // empty: what they have room for is used by the next session
   void show_all();
   void go_on(Deferred);
   void go_to(int device);  // of CUDA: what is deferred runs where it would have run when it was called
   void run_path();
   void hold(const Ref<Storage>&, uint32_t slot);
-  void run(const Deferred&, std::vector<Ref<Storage>>& storages);
+  void run(const Deferred&, std::span<const Scalar> numbers, std::vector<Ref<Storage>>& storages);
   void store(const TensorSpec&, const Tensor& made, std::vector<Ref<Storage>>& storages);
   Tree& tree_;
   TreeNode* at_;
@@ -126,11 +141,10 @@ class Session {
   std::thread::id thread_ = std::this_thread::get_id();
   DType default_dtype_ = default_dtype();
   int current_device_ = device_of_factories();
-  int device_ = -1;         // of CUDA, of what is deferred
-  void* stream_ = nullptr;  // that was current then
-  std::vector<Deferred> path_;
-  std::vector<Ref<Storage>> storages_;    // by slot, while something deferred uses them
-  std::vector<Hidden> hidden_, watched_;  // watched_: also what is shown at the moment
+  int device_ = -1;               // of CUDA, of what is deferred
+  void* stream_ = nullptr;        // that was current then
+  Lists now_, running_;           // what is deferred; what flush() runs
+  std::vector<Watched> watched_;  // also what is shown at the moment
 };
 
 Session* current();
