@@ -2,14 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "cuda/driver.h"
-#include "python/module_parameters.h"
 #include "python/owned_ref.h"
-#include "python/tensors_in.h"
 #include "python/trace.h"
+#include "python/trace_call.h"
 #include "python/trace_rules.h"
-#include "python/values.h"
-#include "trace/trees.h"
 
 namespace shim {
 
@@ -17,132 +13,12 @@ using namespace trace;
 
 namespace {
 
-PyObject* unsupported = nullptr;  // (reason, file, line) raises torch._dynamo.exc.Unsupported
-
-}  // namespace
-
-template <> constexpr const char* module_call::capsule_name<Trees> = "shim_torch.Trees";
-
-namespace {
-
-void run_deferred(const Storage& s) {
-  Session* session = current();
-  if (session) {
-    GilAcquire gil;
-    if (inside_traced || !session->on_this_thread())  // a kernel, or a helper of it
-      session->unwatch(), session->flush();
-    else
-      session->asked(&s, nullptr);
-  }
-  CHECK(Kind::Runtime, !s.hidden(),
-      "the tensor has no values: the compiled operator that was to give them, or one before it, raised an error");
-}
-
-void run_before_outside() {
-  GilAcquire gil;
-  Session* s = current();
-  if (!s || inside_traced || !s->on_this_thread() || !s->any_deferred()) return;
-  s->unwatch();
-  s->flush();
-  s->rewatch();
-}
-
-void raise_unsupported(const Break& b) {
-  owned(PyObject_CallFunction(unsupported, "ssi", b.reason.c_str(), b.file.c_str(), b.line));
-  throw PythonError();
-}
-
-struct Running {  // one session at a time
-  Session session;
-  Running(Tree& tree, bool watch) : session(tree, watch) {
-    set_current(&session);
-    set_tracing(true);
-    cuda::run_waiting = run_before_outside;
-  }
-  ~Running() {
-    cuda::run_waiting = nullptr;
-    set_tracing(false);
-    set_current(nullptr);
-  }
-};
-
-PyObject* described_session(const Session& s) {
-  OwnedRef breaks = owned(PyList_New(0)), reasons = owned(PyDict_New());
-  for (const Break& b : s.breaks) {
-    OwnedRef one = owned(Py_BuildValue("(ssin)", b.reason.c_str(), b.file.c_str(), b.line, Py_ssize_t(b.operators)));
-    if (PyList_Append(breaks, one) < 0) throw PythonError();
-  }
-  for (const auto& [what, times] : s.reasons) {
-    OwnedRef key = owned(Py_BuildValue("(ss)", what.first.c_str(), what.second.c_str()));
-    OwnedRef count = owned(PyLong_FromSize_t(times));
-    if (PyDict_SetItem(reasons, key, count) < 0) throw PythonError();
-  }
-  OwnedRef graphs = owned(PyDict_New());
-  for (const auto& [how, times] : s.graphs) {
-    OwnedRef count = owned(PyLong_FromSize_t(times));
-    if (PyDict_SetItemString(graphs, how.c_str(), count) < 0) throw PythonError();
-  }
-  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
-      Py_ssize_t(s.learned), "resized", Py_ssize_t(s.resized), "at_once", Py_ssize_t(s.at_once), "runs",
-      Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "backwards", Py_ssize_t(s.backwards), "breaks",
-      breaks.o, "graphs", graphs.o, "reasons", reasons.o, "left", int(!s.following()));
-}
-
-// The pending exception, which is set again at the end.
-struct Failed {
-  PyObject *type, *value, *trace;
-  Failed() { PyErr_Fetch(&type, &value, &trace); }
-  ~Failed() {
-    if (type) PyErr_Restore(type, value, trace);
-  }
-  explicit operator bool() const { return type; }
-};
-
-// Runs what is deferred; the function's own error is what its caller is to see.
-void flush_last(Session& s, bool failed) {
-  s.unwatch();
-  try {
-    s.flush();
-  } catch (...) {
-    if (!failed) throw;
-    PyErr_Clear();
-  }
-}
-
 // Its result; `seen` is called with what happened.
 PyObject* trace_call(Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs, bool watch, bool forbid, bool learns,
     std::optional<std::string_view> refusal, PyObject* seen) {
   CHECK(Kind::Runtime, !current(), "trace_call(): a compiled function runs already");
-  Storage::run_deferred = run_deferred;
-  Session::execute = execute_node;
-  Session::run_together = run_together;
-  Session::failed = failed_at;
-  Session::who_asks = who_asks;
-  Session::on_break = raise_unsupported;
-  traced_backward = trace_backward;
-  Running running(trees.now(), watch);
-  Session& s = running.session;
-  s.breaks_forbidden = forbid;
-  s.learns = learns;
-  s.refusal = refusal;
-  if (s.watching) {
-    each_tensor(args, [&](TensorImpl& t) { s.watch(*t.storage()); });
-    s.rewatch();
-  }
-  OwnedRef result{PyObject_Call(f, args, kwargs)}, info;
-  {
-    const Failed failed;
-    flush_last(s, bool(failed));
-    if (failed) return nullptr;
-    if (s.quiet()) {
-      told = {told.calls + 1, told.deferred + s.deferred, told.runs + s.flushes, told.programs + s.programs,
-          told.backwards + s.backwards};
-      return result.give();
-    }
-    info = owned(described_session(s));
-  }
-  owned(PyObject_CallOneArg(seen, info.o));
-  return result.give();
+  const FunctionCall call{f, &PyTuple_GET_ITEM(args, 0), size_t(PyTuple_GET_SIZE(args)), nullptr, kwargs};
+  return call_traced(trees, {watch, forbid, learns, refusal}, call, seen);
 }
 
 PyObject* trace_trees(int64_t most_ways, bool together, bool graphs, bool resizes, std::optional<PyObject*> backend) {
@@ -161,9 +37,7 @@ PyObject* trace_totals() {
 
 bool trace_active() { return tracing && current()->on_this_thread(); }
 
-bool trace_possible() {  // no other thread could meet hidden memory
-  return !PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp));
-}
+bool trace_possible() { return alone(); }
 
 // For tests alone.
 void trace_leave_out(std::optional<std::string_view> name) {
@@ -174,9 +48,6 @@ void trace_leave_out(std::optional<std::string_view> name) {
   left_out = 1u << (found - kCheckNames);
 }
 std::vector<std::string> trace_checks() { return {std::begin(kCheckNames), std::end(kCheckNames)}; }
-
-// Whether a call can be traced from here.
-bool trace_ready() { return !current() && trace_possible(); }
 
 void trace_flush() {
   if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
@@ -227,7 +98,7 @@ std::vector<std::string> trace_sources(Trees& trees) {
 void set_trace_hooks(PyObject* reason_against, PyObject* condition, PyObject* raises_unsupported) {
   Py_XSETREF(deferral_rule, Py_NewRef(reason_against));
   Py_XSETREF(condition_rule, Py_NewRef(condition));
-  Py_XSETREF(unsupported, Py_NewRef(raises_unsupported));
+  Py_XSETREF(unsupported_break, Py_NewRef(raises_unsupported));
 }
 
 void set_trace_lowering(PyObject* lower) { Py_XSETREF(lowering, Py_NewRef(lower)); }
@@ -241,7 +112,17 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
         "operators are traced."),
     function<&trace_active>("trace_active", "Whether this thread's calls of operators are traced."),
     function<&trace_possible>("trace_possible", "Whether no other thread of Python runs."),
-    function<&trace_ready>("trace_ready", "Whether a call can be traced from here: none is, and no other thread runs."),
+    function<&trace_caller>("trace_caller",
+        "(function, otherwise, seen): what calls a function traced, with nothing in between, where nothing is in the "
+        "way; else it calls otherwise(args, kwargs)."),
+    function<&trace_set_trees>("trace_set_trees",
+        "(caller, trees or None): what is known of the function now; None: each call goes the other way."),
+    function<&trace_is_current>("trace_is_current", "(caller): whether nothing was forgotten since it got its trees."),
+    function<&trace_forget>("trace_forget", "What callers have got is void."),
+    function<&trace_take_stance>(
+        "trace_take_stance", "(plain): whether callers may trace, or each call goes the other way."),
+    function<&trace_entry>("trace_entry",
+        "(function whose body calls what its one free variable is): the same, whose calls are that one's at once."),
     function<&trace_totals>(
         "trace_totals", "What calls deferred of which nothing else was to be told, since it was asked for."),
     function<&trace_flush>("trace_flush", "Runs what is deferred."),
@@ -258,6 +139,10 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
 
 }  // namespace
 
-int bind_trace(PyObject* module) { return PyModule_AddFunctions(module, trace_functions); }
+int bind_trace(PyObject* module) {
+  if (make_caller_types() < 0) return -1;
+  set_session_hooks();
+  return PyModule_AddFunctions(module, trace_functions);
+}
 
 }  // namespace shim

@@ -13,6 +13,7 @@
 #include "python/torch_function_state.h"
 #include "python/library_table.h"
 #include "python/trace.h"
+#include "python/trace_call.h"
 #include "python/trace_modes.h"
 #include "python/trace_rules.h"
 #include "python/values.h"
@@ -34,9 +35,6 @@ namespace {
 bool composite_wants_gradient(const Operator& op, PyObject* const* args, size_t n) {
   return op.kind == Operator::Composite && GradMode::enabled() && any_requires_grad(args, n);
 }
-
-// Only one thread may run: others would meet memory that is hidden without the lock.
-bool alone() { return !PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp)); }
 
 // The tensors that a call which was just deferred gives.
 PyObject* results_object(const Session& s, const TreeNode& node) {

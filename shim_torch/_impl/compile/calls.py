@@ -37,20 +37,20 @@ graphs: Counter[str] = (
 )  # how programs ran that may be CUDA graphs: "captured", "replayed", "plain", or why without one
 
 STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile")
-_generation = 0  # torch.compiler.reset() counts
 
 
 class Compiled:
     """A function and what is known of it: the ways through it."""
 
-    def __init__(self, function: Callable[..., Any], settings: Settings) -> None:
+    def __init__(
+        self, function: Callable[..., Any], settings: Settings, seen: list[dict[str, Any]] | None = None
+    ) -> None:
         self.function = function
         self.settings = settings
-        self._forget()
-        self.seen: list[dict[str, Any]] | None = None  # explain() puts a list here
+        self.seen = seen  # what is to be told of each call, for explain()
         self.source_noted = ""  # by logs.py
-        self.quick = not settings.fullgraph
-        self.noted = self._note
+        self.caller = _core.trace_caller(function, self._call_otherwise, self._note)
+        self._forget()
 
     def _forget(self) -> None:
         together = self.settings.backend not in ("eager", "aot_eager")
@@ -61,7 +61,8 @@ class Compiled:
         resizes = self.settings.resizes and not graphs and backend is None
         limit = self.settings.recompile_limit or _limit()
         self.trees = _core.trace_trees(limit, together, graphs, resizes, backend)
-        self.generation = _generation
+        watched = self.settings.fullgraph or self.seen is not None
+        _core.trace_set_trees(self.caller, None if watched else self.trees)
         self.called = False
 
     @property
@@ -74,13 +75,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's result. Within another compiled function its operators are that one's."""
-        return self.call(args, kwargs)
-
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The same, with the arguments in a tuple and a dict."""
-        if stance == "default" and self.quick and self.generation == _generation and _core.trace_ready():
-            return _core.trace_call(self.trees, self.function, args, kwargs, False, False, True, None, self.noted)
-        return self._call_otherwise(args, kwargs)
+        return self.caller(*args, **kwargs)
 
     def _call_otherwise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if _core.trace_active():
@@ -90,7 +85,7 @@ class Compiled:
             counts["calls run as they are"] += 1
             reasons[getattr(self.function, "__qualname__", type(self.function).__qualname__), why] += 1
             return self.function(*args, **kwargs)
-        if self.generation != _generation:
+        if not _core.trace_is_current(self.caller):
             self._forget()
         whole = self.settings.fullgraph
         watched = whole or self.seen is not None
@@ -173,10 +168,14 @@ def note_settings(settings: Settings) -> None:
 stance: Any = "default"  # what torch.compiler.set_stance() was given
 
 
-def reset() -> None:
-    """Forgets what was learned of all functions."""
-    global _generation
-    _generation += 1
+def take_stance(name: Any) -> None:
+    """How compiled functions run from here on."""
+    global stance
+    stance = name
+    _core.trace_take_stance(name == "default")
+
+
+reset = _core.trace_forget  # what was learned of all functions
 
 
 def wrap(function: Callable[..., Any], settings: Settings) -> Callable[..., Any]:
@@ -184,11 +183,11 @@ def wrap(function: Callable[..., Any], settings: Settings) -> Callable[..., Any]
     note_settings(settings)
     compiled = Compiled(function, settings)
 
-    call = compiled.call
+    call = compiled.caller
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return call(args, kwargs)
+        return call(*args, **kwargs)
 
     vars(wrapper).update(
         _torchdynamo_inline=function,
@@ -196,7 +195,7 @@ def wrap(function: Callable[..., Any], settings: Settings) -> Callable[..., Any]
         _is_torch_compile=True,
         _shim_compiled=compiled,
     )
-    return wrapper
+    return _core.trace_entry(wrapper)  # whose calls need not run its code
 
 
 def paused(function: Callable[..., Any]) -> Callable[..., Any]:

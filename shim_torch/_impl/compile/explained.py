@@ -72,10 +72,9 @@ def explain(f: Callable[..., Any]) -> Callable[..., ExplainOutput]:
             graphs.append(module)
             return module.forward
 
-        compiled = Compiled(given.function if given else f, checked(kept, None, None, False, None))
-        compiled.seen, compiled.quick = [], False
-        compiled(*args, **kwargs)
-        info = compiled.seen[0]
+        seen: list[dict[str, Any]] = []
+        Compiled(given.function if given else f, checked(kept, None, None, False, None), seen)(*args, **kwargs)
+        info = seen[0]
         of = importlib.import_module("shim_torch._impl.compile.backends").operators_of
         operators = [of(g) for g in graphs]
         reasons = [

@@ -89,16 +89,16 @@ class set_stance:
                 "torch.compiler.set_stance(): force_backend and skip_guard_eval_unsafe are not supported by shim-torch"
             )
         self._was, self.stance = calls.stance, stance
-        calls.stance = stance
+        calls.take_stance(stance)
 
     def __enter__(self) -> None:
-        calls.stance = self.stance
+        calls.take_stance(self.stance)
 
     def __exit__(self, *_: Any) -> None:
-        calls.stance = self._was
+        calls.take_stance(self._was)
 
     def __call__(self, fn: Any) -> Any:
-        calls.stance = self._was  # of a decorator: while the function runs
+        calls.take_stance(self._was)  # of a decorator: while the function runs
 
         @functools.wraps(fn)
         def wrapped(*args: Any, **kwargs: Any) -> Any:

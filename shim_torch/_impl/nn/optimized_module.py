@@ -28,7 +28,7 @@ class OptimizedModule(Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module gives for these arguments."""
         compiled = self.__dict__["_compiled"]
-        return paused(self._orig_mod)(*args, **kwargs) if compiled is None else compiled(*args, **kwargs)
+        return paused(self._orig_mod)(*args, **kwargs) if compiled is None else compiled.caller(*args, **kwargs)
 
     def __len__(self) -> int:
         try:

@@ -1,0 +1,148 @@
+// A call of a compiled function: one session.
+#include "python/trace_call.h"
+
+#include "cuda/driver.h"
+#include "python/owned_ref.h"
+#include "python/tensors_in.h"
+#include "python/trace.h"
+#include "python/trace_rules.h"
+
+namespace shim {
+
+using namespace trace;
+
+PyObject* unsupported_break = nullptr;
+
+namespace {
+
+void run_deferred(const Storage& s) {
+  Session* session = current();
+  if (session) {
+    GilAcquire gil;
+    if (inside_traced || !session->on_this_thread())  // a kernel, or a helper of it
+      session->unwatch(), session->flush();
+    else
+      session->asked(&s, nullptr);
+  }
+  CHECK(Kind::Runtime, !s.hidden(),
+      "the tensor has no values: the compiled operator that was to give them, or one before it, raised an error");
+}
+
+void run_before_outside() {
+  GilAcquire gil;
+  Session* s = current();
+  if (!s || inside_traced || !s->on_this_thread() || !s->any_deferred()) return;
+  s->unwatch();
+  s->flush();
+  s->rewatch();
+}
+
+void raise_unsupported(const Break& b) {
+  owned(PyObject_CallFunction(unsupported_break, "ssi", b.reason.c_str(), b.file.c_str(), b.line));
+  throw PythonError();
+}
+
+struct Running {  // one session at a time
+  Session session;
+  Running(Tree& tree, bool watch) : session(tree, watch) {
+    set_current(&session);
+    set_tracing(true);
+    cuda::run_waiting = run_before_outside;
+  }
+  ~Running() {
+    cuda::run_waiting = nullptr;
+    set_tracing(false);
+    set_current(nullptr);
+  }
+};
+
+PyObject* described_session(const Session& s) {
+  OwnedRef breaks = owned(PyList_New(0)), reasons = owned(PyDict_New());
+  for (const Break& b : s.breaks) {
+    OwnedRef one = owned(Py_BuildValue("(ssin)", b.reason.c_str(), b.file.c_str(), b.line, Py_ssize_t(b.operators)));
+    if (PyList_Append(breaks, one) < 0) throw PythonError();
+  }
+  for (const auto& [what, times] : s.reasons) {
+    OwnedRef key = owned(Py_BuildValue("(ss)", what.first.c_str(), what.second.c_str()));
+    OwnedRef count = owned(PyLong_FromSize_t(times));
+    if (PyDict_SetItem(reasons, key, count) < 0) throw PythonError();
+  }
+  OwnedRef graphs = owned(PyDict_New());
+  for (const auto& [how, times] : s.graphs) {
+    OwnedRef count = owned(PyLong_FromSize_t(times));
+    if (PyDict_SetItemString(graphs, how.c_str(), count) < 0) throw PythonError();
+  }
+  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
+      Py_ssize_t(s.learned), "resized", Py_ssize_t(s.resized), "at_once", Py_ssize_t(s.at_once), "runs",
+      Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "backwards", Py_ssize_t(s.backwards), "breaks", breaks.o, "graphs", graphs.o, "reasons",
+      reasons.o, "left", int(!s.following()));
+}
+
+// The pending exception, which is set again at the end.
+struct Failed {
+  PyObject *type, *value, *trace;
+  Failed() { PyErr_Fetch(&type, &value, &trace); }
+  ~Failed() {
+    if (type) PyErr_Restore(type, value, trace);
+  }
+  explicit operator bool() const { return type; }
+};
+
+// Runs what is deferred; the function's own error is what its caller is to see.
+void flush_last(Session& s, bool failed) {
+  s.unwatch();
+  try {
+    s.flush();
+  } catch (...) {
+    if (!failed) throw;
+    PyErr_Clear();
+  }
+}
+
+PyObject* run(const FunctionCall& c) {
+  return c.kwargs ? PyObject_VectorcallDict(c.function, c.args, c.n, c.kwargs)
+                  : PyObject_Vectorcall(c.function, c.args, c.n, c.names);
+}
+
+}  // namespace
+
+PyObject* call_traced(Trees& trees, const TracedCall& how, const FunctionCall& call, PyObject* seen) {
+  Running running(trees.now(), how.watch);
+  Session& s = running.session;
+  s.breaks_forbidden = how.forbid;
+  s.learns = how.learns;
+  if (how.refusal) s.refusal = how.refusal;
+  if (s.watching) {
+    each_tensor(call.args, size_t(PyVectorcall_NARGS(call.n)), [&](TensorImpl& t) { s.watch(*t.storage()); });
+    s.rewatch();
+  }
+  OwnedRef result{run(call)}, info;
+  {
+    const Failed failed;
+    flush_last(s, bool(failed));
+    if (failed) return nullptr;
+    if (s.quiet()) {
+      ++told.calls;
+      told.deferred += s.deferred;
+      told.runs += s.flushes;
+      told.programs += s.programs;
+      told.backwards += s.backwards;
+      return result.give();
+    }
+    info = owned(described_session(s));
+  }
+  owned(PyObject_CallOneArg(seen, info.o));
+  return result.give();
+}
+
+void set_session_hooks() {
+  Storage::run_deferred = run_deferred;
+  Session::execute = execute_node;
+  Session::run_together = run_together;
+  Session::failed = failed_at;
+  Session::who_asks = who_asks;
+  Session::on_break = raise_unsupported;
+  traced_backward = trace_backward;
+}
+
+}  // namespace shim
