@@ -24,6 +24,7 @@ template <class T, size_t N> class Few {
   const T* begin() const { return items_; }
   const T* end() const { return items_ + size_; }
   const T& operator[](size_t i) const { return items_[i]; }
+  T& operator[](size_t i) { return items_[i]; }
   operator std::span<const T>() const { return {items_, size_}; }
 
  private:

@@ -7,13 +7,14 @@
 #include <memory>
 
 #include "core/device.h"
+#include "core/recycled.h"
 #include "core/refcount.h"
 
 namespace shim {
 
 using Deleter = void (*)(void* context, void* data);
 
-class Storage final : public RefCounted {
+class Storage final : public RefCounted, public Recycled<Storage> {
  public:
   Storage(void* data, size_t nbytes, Device device, Deleter deleter, void* context)
       : data_(data), whole_(data), nbytes_(nbytes), device_(device), deleter_(deleter), context_(context) {}

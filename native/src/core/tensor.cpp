@@ -4,8 +4,6 @@
 #include <cstring>
 
 #include "core/extent.h"
-#include "core/large_blocks.h"
-#include "core/sanitized.h"
 
 namespace shim {
 
@@ -41,33 +39,6 @@ bool channels_last(IntArrayRef sizes, IntArrayRef strides) {
 
 }  // namespace
 
-// Small tensors come and go all the time: their memory is recycled, thread by thread.
-struct TensorPool {
-  static constexpr size_t kMost = 512;
-  std::vector<void*> free;
-  static thread_local bool alive;
-  ~TensorPool() {
-    for (void* p : free) ::operator delete(p);
-    alive = false;
-  }
-};
-thread_local bool TensorPool::alive = true;
-static thread_local TensorPool pool;
-
-void* TensorImpl::operator new(size_t bytes) {
-  if (TensorPool::alive && !pool.free.empty()) {
-    void* p = pool.free.back();
-    pool.free.pop_back();
-    return p;
-  }
-  return ::operator new(bytes);
-}
-
-void TensorImpl::operator delete(void* p) {
-  if (kSanitized || !TensorPool::alive || pool.free.size() >= TensorPool::kMost || !keep_for_later(pool.free, p))
-    ::operator delete(p);
-}
-
 constinit thread_local uint8_t gradient_transforms = 0;
 
 TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset)
@@ -76,6 +47,20 @@ TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, IntArrayRef sizes, Int
       dtype_(dtype),
       device_(storage_->device()) {
   set_geometry(sizes, strides, offset);
+}
+
+TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, const Geometry& g)
+    : is_inference(creating_inference_tensors()),
+      storage_(std::move(storage)),
+      numel_(g.numel),
+      offset_(g.offset),
+      dtype_(dtype),
+      device_(storage_->device()),
+      ndim_(uint8_t(g.dims.size() / 2)),
+      contiguous_(g.contiguous) {
+  int64_t* to = inline_;
+  if (ndim_ > kInlineDims) to = (heap_ = std::make_unique<int64_t[]>(g.dims.size())).get();
+  std::copy(g.dims.begin(), g.dims.end(), to);
 }
 
 void (*TensorImpl::drop_pyobj)(TensorImpl*) = nullptr;

@@ -8,6 +8,7 @@
 #include "core/device.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/recycled.h"
 #include "core/refcount.h"
 #include "core/storage.h"
 
@@ -28,12 +29,16 @@ extern constinit thread_local uint8_t
     gradient_transforms;  // how many function transforms that differentiate run on this thread, nested
 bool creating_inference_tensors() noexcept;  // this thread is in inference mode (autograd/)
 
-class TensorImpl final : public RefCounted {
+class TensorImpl final : public RefCounted, public Recycled<TensorImpl> {
  public:
+  struct Geometry {    // of a tensor that there was
+    IntArrayRef dims;  // sizes, then strides
+    int64_t offset, numel;
+    bool contiguous;
+  };
   TensorImpl(Ref<Storage> storage, DType dtype, IntArrayRef sizes, IntArrayRef strides, int64_t offset);
+  TensorImpl(Ref<Storage> storage, DType dtype, const Geometry&);
   ~TensorImpl() override;
-  static void* operator new(size_t bytes);  // recycled
-  static void operator delete(void* p);
 
   // Geometry. Sizes and strides lie in C++ memory that stays valid while the tensor's geometry is unchanged.
   int dim() const noexcept { return ndim_; }
@@ -97,7 +102,6 @@ class TensorImpl final : public RefCounted {
   uint8_t asks_handler = 0;  // which questions a wrapper's __torch_dispatch__ answers (python/wrapper.h)
 
  private:
-  friend struct TensorPool;
   void destroy() override;
   Ref<Storage> storage_;
   int64_t numel_ = 0, offset_ = 0;

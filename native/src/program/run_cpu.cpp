@@ -60,26 +60,27 @@ bool CpuGroup::read_later(const Group& g, const TensorRef& ref, size_t i) const 
 struct BlockRun {  // of one thread
   const CpuGroup& c;
   const Group& g;
-  const std::vector<char*>&loads, &stores;
+  const Few<char*, kMostLoads>& loads;
+  const Few<char*, kMostStores>& stores;
   char* base;
-  std::vector<const char*> load_at, number_at;  // of the block
-  std::vector<int64_t> digits;                  // of a place, along the dims but the innermost
+  Few<const char*, kMostLoads> load_at;  // of the block
+  Few<const char*, kMostNumbers> number_at;
+  int64_t digits[kMaxDims];  // of a place, along the dims but the innermost
 
-  BlockRun(const CpuGroup& group, const Group& of, const std::vector<char*>& from, const std::vector<char*>& to,
-      const std::vector<std::array<char, 16>>& numbers, int64_t elements)
-      : c(group), g(of), loads(from), stores(to), digits(group.sizes_.size()) {
+  BlockRun(const CpuGroup& group, const Group& of, const CpuOperands& operands, int64_t elements)
+      : c(group), g(of), loads(operands.loads), stores(operands.stores) {
     const int64_t most = std::min(c.block_, elements);
     const size_t count = size_t(c.buffers_) + g.loads.size() + g.numbers.size() + 1;
     thread_local std::vector<char> memory;  // no kernel in here runs another group
     if (const size_t bytes = count * size_t(c.block_ * c.element_) + 64; memory.size() < bytes) memory.resize(bytes);
     base = memory.data() + 64 - reinterpret_cast<uintptr_t>(memory.data()) % 64;
-    load_at.assign(g.loads.size(), nullptr);
     for (size_t k = 0; k < g.numbers.size(); ++k) {
       char* to_fill = buffer(c.buffers_ + int(g.loads.size() + k));
-      fill_packed(numbers[k].data(), to_fill, itemsize(g.numbers[k].in), most);
+      fill_packed(operands.numbers[k].bytes, to_fill, itemsize(g.numbers[k].in), most);
       number_at.push_back(to_fill);
     }
     for (size_t k = 0; k < g.loads.size(); ++k) {
+      load_at.push_back(nullptr);
       if (!c.loads_[k].one) continue;
       char* one = buffer(c.buffers_ + int(k));
       alignas(16) char element[16];
@@ -166,21 +167,27 @@ struct BlockRun {  // of one thread
   }
 };
 
-void CpuGroup::run(const Group& g, Storages storages, std::span<const Scalar> parameters) const {
-  const int64_t n = g.numel();
-  if (n == 0) return;
-  std::vector<char*> from, to;
+CpuOperands::CpuOperands(const Group& g, Storages storages, std::span<const Scalar> parameters) {
   const auto address = [&](const TensorRef& r) {
     return static_cast<char*>(storages[size_t(r.storage)]->data()) + r.offset * int64_t(itemsize(r.dtype));
   };
-  for (const Load& l : g.loads) from.push_back(address(l.ref));
-  for (const Store& s : g.stores) to.push_back(address(s.ref));
-  std::vector<std::array<char, 16>> numbers(g.numbers.size());
-  for (size_t k = 0; k < numbers.size(); ++k) number_bytes(g.numbers[k], parameters, numbers[k].data());
-  if (n <= block_) return BlockRun(*this, g, from, to, numbers, n).run(0, n);
+  for (const Load& l : g.loads) loads.push_back(address(l.ref));
+  for (const Store& s : g.stores) stores.push_back(address(s.ref));
+  for (const Number& n : g.numbers) {
+    Bytes b;
+    number_bytes(n, parameters, b.bytes);
+    numbers.push_back(b);
+  }
+}
+
+void CpuGroup::run(const Group& g, Storages storages, std::span<const Scalar> parameters) const {
+  const int64_t n = g.numel();
+  if (n == 0) return;
+  const CpuOperands operands(g, storages, parameters);
+  if (n <= block_) return BlockRun(*this, g, operands, n).run(0, n);
   unlocked(n, [&] {
     parallel_for(n, std::max(kGrain / int64_t(1 + g.nodes.size() / 2), block_),
-        [&](int64_t begin, int64_t end) { BlockRun(*this, g, from, to, numbers, end - begin).run(begin, end); });
+        [&](int64_t begin, int64_t end) { BlockRun(*this, g, operands, end - begin).run(begin, end); });
   });
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 // Groups as they run.
-#include <array>
-
+#include "core/few.h"
 #include "cpu/row_scalar.h"
 #include "program/node_places.h"
 
@@ -9,6 +8,17 @@ namespace shim::program {
 
 // A number as kernels get it: at most 16 bytes.
 void number_bytes(const Number&, std::span<const Scalar> parameters, char* bytes);
+
+// Where a group on the CPU finds what it takes, and its numbers as kernels get them.
+struct CpuOperands {
+  struct alignas(16) Bytes {
+    char bytes[16];
+  };
+  Few<char*, kMostLoads> loads;
+  Few<char*, kMostStores> stores;
+  Few<Bytes, 8> numbers;
+  CpuOperands(const Group&, Storages, std::span<const Scalar> parameters);
+};
 
 // A group's loops over blocks of elements that stay in the processor's cache: each operator is its vector loop over a block.
 class CpuGroup : NodePlaces {

@@ -71,22 +71,24 @@ struct RowRun {  // of one thread
   const CpuRows& c;
   const Group& g;
   int64_t row = 0, filled = 0;  // the first of the block; rows of what is the same for all
-  const std::vector<char*>&loads, &stores;
+  const Few<char*, kMostLoads>& loads;
+  const Few<char*, kMostStores>& stores;
   char* base;
-  std::vector<const char*> load_at, number_at;
+  Few<const char*, kMostLoads> load_at;
+  Few<const char*, kMostNumbers> number_at;
 
-  RowRun(const CpuRows& rows, const Group& of, const std::vector<char*>& from, const std::vector<char*>& to,
-      const std::vector<std::array<char, 16>>& numbers)
-      : c(rows), g(of), loads(from), stores(to), load_at(g.loads.size()) {
+  RowRun(const CpuRows& rows, const Group& of, const CpuOperands& operands)
+      : c(rows), g(of), loads(operands.loads), stores(operands.stores) {
     const size_t count = of_numbers() + g.numbers.size() + 1;
     thread_local std::vector<char> memory;  // no kernel in here runs another group
     if (const size_t bytes = count * size_t(bytes_of_buffer()) + 64; memory.size() < bytes) memory.resize(bytes);
     base = memory.data() + 64 - reinterpret_cast<uintptr_t>(memory.data()) % 64;
     for (size_t k = 0; k < g.numbers.size(); ++k) {
       char* filled = buffer(of_numbers() + k);
-      fill_packed(numbers[k].data(), filled, itemsize(g.numbers[k].in), c.at_once_ * c.columns_);
+      fill_packed(operands.numbers[k].bytes, filled, itemsize(g.numbers[k].in), c.at_once_ * c.columns_);
       number_at.push_back(filled);
     }
+    for (size_t k = 0; k < g.loads.size(); ++k) load_at.push_back(nullptr);
   }
   // Buffers: of nodes, of loads, of values that are spread, of numbers, and one more.
   size_t of_loads() const { return size_t(c.buffers_); }
@@ -185,18 +187,11 @@ struct RowRun {  // of one thread
 
 void CpuRows::run(const Group& g, Storages storages, std::span<const Scalar> parameters) const {
   if (!g.numel()) return;
-  std::vector<char*> from, to;
-  const auto address = [&](const TensorRef& r) {
-    return static_cast<char*>(storages[size_t(r.storage)]->data()) + r.offset * int64_t(itemsize(r.dtype));
-  };
-  for (const Load& l : g.loads) from.push_back(address(l.ref));
-  for (const Store& s : g.stores) to.push_back(address(s.ref));
-  std::vector<std::array<char, 16>> numbers(g.numbers.size());
-  for (size_t k = 0; k < numbers.size(); ++k) number_bytes(g.numbers[k], parameters, numbers[k].data());
+  const CpuOperands operands(g, storages, parameters);
   const int64_t a_row = columns_ * int64_t(1 + g.nodes.size() / 2);
   unlocked(g.numel(), [&] {
     parallel_for(rows_, std::max(at_once_, kGrain / a_row),
-        [&](int64_t begin, int64_t end) { RowRun(*this, g, from, to, numbers).run(begin, end); });
+        [&](int64_t begin, int64_t end) { RowRun(*this, g, operands).run(begin, end); });
   });
 }
 

@@ -13,6 +13,8 @@ TensorSpec TensorSpec::of(const TensorImpl& t) {
   s.dtype = t.dtype();
   s.device = t.device();
   s.offset = t.storage_offset();
+  s.numel = t.numel();
+  s.contiguous = t.is_contiguous();
   s.dims.assign(t.sizes_data(), t.sizes_data() + 2 * t.dim());
   s.nbytes = t.storage()->nbytes();
   return s;
@@ -29,7 +31,7 @@ bool TensorSpec::alike(const TensorSpec& s) const {
 }
 
 Tensor TensorSpec::over(Ref<Storage> storage) const {
-  Tensor t(new TensorImpl(std::move(storage), dtype, sizes(), strides(), offset));
+  Tensor t(new TensorImpl(std::move(storage), dtype, {dims, offset, numel, contiguous}));
   t->is_conj = conj;
   t->is_neg = neg;
   t->wrapped_number = wrapped_number;

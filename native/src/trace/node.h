@@ -23,6 +23,8 @@ struct TensorSpec {
   DType dtype = DType::f32;
   Device device;
   int64_t offset = 0;
+  int64_t numel = 1;
+  bool contiguous = true;
   Dims dims;          // sizes, then strides
   size_t nbytes = 0;  // of the memory
 

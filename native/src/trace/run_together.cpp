@@ -84,12 +84,17 @@ Ref<program::Program> program_of(Path path, std::span<const Scalar> given, const
   return make<program::Program>(std::move(steps));
 }
 
-// What a run needs of its memory, by the numbers that the program's storages have.
+// What a run needs of its memory, by the numbers that the program's storages have. There is one run at a time.
 struct Memory {
   std::vector<Ref<Storage>> given;  // what is there already
   std::vector<uint32_t> versions;   // writes were counted when the operators were called
   std::vector<uint8_t> outlive;     // of what is to be made: whether somebody has a tensor over it
 
+  void clear() {
+    given.clear();
+    versions.clear();
+    outlive.clear();
+  }
   void look_at(const std::vector<uint32_t>& slots, const Slots& storages) {
     for (uint32_t slot : slots) {
       const Ref<Storage>& s = storages[slot];
@@ -104,24 +109,6 @@ struct Memory {
     }
   }
 };
-
-// Lists that keep their room from run to run.
-class RoomForMemory {
- public:
-  RoomForMemory() : memory(std::move(kept_)) {}
-  ~RoomForMemory() {
-    memory.given.clear();
-    memory.versions.clear();
-    memory.outlive.clear();
-    kept_ = std::move(memory);
-  }
-  RoomForMemory(const RoomForMemory&) = delete;
-  Memory memory;
-
- private:
-  static Memory kept_;  // the interpreter's lock guards it
-};
-Memory RoomForMemory::kept_;
 
 // What a stretch runs as: known, or made now. Null: there are too many.
 const Together* looked_up(
@@ -172,8 +159,10 @@ bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers
   const TreeNode* first = of_tree(path.front().node);
   Ended& ended = of_tree(path.back().node)->ended;
   if (ended.first != first) ended = {first, numbers_of(path, storages).slots, {}, nullptr, 0};
-  RoomForMemory room;
-  Memory& memory = room.memory;
+  static Memory memory;  // its lists keep their room
+  struct Clear {
+    ~Clear() { memory.clear(); }
+  } clear;
   memory.look_at(ended.slots, storages);
   const Together* together = nullptr;
   Together seldom;  // of sizes that are not kept

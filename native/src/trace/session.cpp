@@ -26,7 +26,7 @@ void (*Session::failed)(const TreeNode&) = nullptr;
 Break (*Session::who_asks)(const char*) = nullptr;
 void (*Session::on_break)(const Break&) = nullptr;
 
-Session::Lists Session::kept_[2];
+Session::Lists Session::lists_[2];
 
 void Session::Lists::clear() {
   path.clear();
@@ -35,13 +35,7 @@ void Session::Lists::clear() {
   hidden.clear();
 }
 
-Session::Session(Tree& tree, bool watch)
-    : watching(watch),
-      tree_(tree),
-      at_(&tree.root),
-      number_(++last_number),
-      now_(std::move(kept_[0])),
-      running_(std::move(kept_[1])) {
+Session::Session(Tree& tree, bool watch) : watching(watch), tree_(tree), at_(&tree.root), number_(++last_number) {
   if (!last_number) number_ = ++last_number;
 }
 
@@ -50,9 +44,7 @@ int Session::device_of_factories() { return cuda::several_devices ? cuda::curren
 Session::~Session() {
   unwatch();
   show_all();
-  now_.clear();
-  kept_[0] = std::move(now_);
-  kept_[1] = std::move(running_);
+  now_->clear();
 }
 
 TreeNode* Session::add(std::shared_ptr<TreeNode> node) {
@@ -67,17 +59,17 @@ TreeNode* Session::add(std::shared_ptr<TreeNode> node) {
 }
 
 void Session::hold(const Ref<Storage>& s, uint32_t slot) {
-  if (now_.storages.size() <= slot) now_.storages.resize(slot + 1);
-  if (now_.storages[slot]) return;
-  now_.storages[slot] = s;
+  if (now_->storages.size() <= slot) now_->storages.resize(slot + 1);
+  if (now_->storages[slot]) return;
+  now_->storages[slot] = s;
   for (Watched& h : watched_)  // from now on it is hidden for the operator's sake
     if (h.now && h.storage == s) h.storage->show(h.memory), h.now = false;
-  if (!s->hidden()) now_.hidden.push_back({s.get(), s->hide()});
+  if (!s->hidden()) now_->hidden.push_back({s.get(), s->hide()});
 }
 
 void Session::show_all() {
-  for (const Hidden& h : now_.hidden) h.storage->show(h.memory);
-  now_.hidden.clear();
+  for (const Hidden& h : now_->hidden) h.storage->show(h.memory);
+  now_->hidden.clear();
 }
 
 void Session::unwatch() {
@@ -117,21 +109,21 @@ void Session::defer(TreeNode& node, std::span<TensorImpl* const> inputs, std::sp
     if (node.inputs[i].fresh) name(*inputs[i]->storage(), node.inputs[i].slot);
     hold(inputs[i]->storage(), node.inputs[i].slot);
   }
-  go_on({&node, now_.numbers.size(), std::move(held)});
-  now_.numbers.insert(now_.numbers.end(), parameters.begin(), parameters.end());
+  go_on({&node, now_->numbers.size(), std::move(held)});
+  now_->numbers.insert(now_->numbers.end(), parameters.begin(), parameters.end());
 }
 
 void Session::go_on(Deferred d) {
   const TreeNode& node = *d.node;
   for (const TensorSpec& r : node.results) {
     if (!r.fresh) continue;
-    if (now_.storages.size() <= r.slot) now_.storages.resize(r.slot + 1);
-    now_.storages[r.slot] = Storage::pending(r.nbytes, r.device);
-    name(*now_.storages[r.slot], r.slot);
+    if (now_->storages.size() <= r.slot) now_->storages.resize(r.slot + 1);
+    now_->storages[r.slot] = Storage::pending(r.nbytes, r.device);
+    name(*now_->storages[r.slot], r.slot);
   }
   at_ = node.stands_for ? node.stands_for : d.node;
   slots_ = node.slots_before + node.slots;
-  now_.path.push_back(std::move(d));
+  now_->path.push_back(std::move(d));
   ++deferred;
 }
 
@@ -143,8 +135,8 @@ void Session::defer_path(
     if (g.fresh) name(*g.storage, g.slot);
     hold(g.storage, g.slot);
   }
-  const size_t before = now_.numbers.size();
-  now_.numbers.insert(now_.numbers.end(), numbers.begin(), numbers.end());
+  const size_t before = now_->numbers.size();
+  now_->numbers.insert(now_->numbers.end(), numbers.begin(), numbers.end());
   for (const Deferred& d : path) go_on({d.node, before + d.first, d.held});
 }
 
@@ -200,7 +192,7 @@ void Session::run(const Deferred& d, std::span<const Scalar> numbers, std::vecto
 
 void Session::flush() {
   unwatch();
-  if (now_.path.empty() || flushing_) return show_all();
+  if (now_->path.empty() || flushing_) return show_all();
   flushing_ = true;
   struct Done {
     bool& flag;
@@ -232,8 +224,8 @@ void Session::run_path() {
   struct Ran {
     Lists& lists;
     ~Ran() { lists.clear(); }
-  } ran{running_};
-  auto& [path, numbers, storages, hidden] = running_;
+  } ran{*running_};
+  auto& [path, numbers, storages, hidden] = *running_;
   if (tree_.together && run_together && run_together(*this, path, numbers, storages)) return;
   std::vector<size_t> last(storages.size());  // after which memory is not used any more
   for (size_t i = 0; i < path.size(); ++i)

@@ -56,7 +56,7 @@ class Session {
   void defer(TreeNode&, std::span<TensorImpl* const> inputs, std::span<const Scalar> parameters,
       std::shared_ptr<TreeNode> held = {});
   // A result of what was deferred last.
-  Tensor result(const TensorSpec& r) const { return r.over(now_.storages[r.slot]); }
+  Tensor result(const TensorSpec& r) const { return r.over(now_->storages[r.slot]); }
   // The same of operators that were deferred once, one after the other, with memory that none of them makes.
   struct Given {
     Ref<Storage> storage;
@@ -64,12 +64,12 @@ class Session {
     bool fresh;
   };
   void defer_path(std::span<const Deferred>, std::span<const Scalar> numbers, std::span<const Given>);
-  std::span<const Deferred> path() const { return now_.path; }
-  std::span<const Scalar> numbers() const { return now_.numbers; }
-  const Ref<Storage>& held(uint32_t slot) const { return now_.storages[slot]; }
+  std::span<const Deferred> path() const { return now_->path; }
+  std::span<const Scalar> numbers() const { return now_->numbers; }
+  const Ref<Storage>& held(uint32_t slot) const { return now_->storages[slot]; }
   // The same where the operator ran.
   void went(TreeNode&, std::span<const Tensor> results);
-  bool any_deferred() const { return !now_.path.empty(); }
+  bool any_deferred() const { return !now_->path.empty(); }
   bool any_deferred_on_cuda() const { return device_ >= 0; }
   // Runs what is deferred.
   void flush();
@@ -126,7 +126,7 @@ class Session {
     std::vector<Hidden> hidden;
     void clear();
   };
-  static Lists kept_[2];  // empty: what they have room for is used by the next session
+  static Lists lists_[2];  // whose room is the next session's too: there is one at a time
   void show_all();
   void go_on(Deferred);
   void go_to(int device);  // of CUDA: what is deferred runs where it would have run when it was called
@@ -141,10 +141,10 @@ class Session {
   std::thread::id thread_ = std::this_thread::get_id();
   DType default_dtype_ = default_dtype();
   int current_device_ = device_of_factories();
-  int device_ = -1;               // of CUDA, of what is deferred
-  void* stream_ = nullptr;        // that was current then
-  Lists now_, running_;           // what is deferred; what flush() runs
-  std::vector<Watched> watched_;  // also what is shown at the moment
+  int device_ = -1;                                  // of CUDA, of what is deferred
+  void* stream_ = nullptr;                           // that was current then
+  Lists *now_ = &lists_[0], *running_ = &lists_[1];  // what is deferred; what flush() runs
+  std::vector<Watched> watched_;                     // also what is shown at the moment
 };
 
 Session* current();
