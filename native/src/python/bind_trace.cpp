@@ -31,8 +31,14 @@ PyObject* trace_trees(int64_t most_ways, bool together, bool graphs, bool resize
 // The same since the last time that it was asked.
 PyObject* trace_totals() {
   const Totals t = std::exchange(told, {});
-  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n}", "calls", Py_ssize_t(t.calls), "deferred", Py_ssize_t(t.deferred),
-      "runs", Py_ssize_t(t.runs), "programs", Py_ssize_t(t.programs), "backwards", Py_ssize_t(t.backwards));
+  OwnedRef reasons = owned(described_reasons(t.reasons)), graphs = owned(PyDict_New());
+  for (const auto& [how, times] : t.graphs) {
+    OwnedRef count = owned(PyLong_FromSize_t(times));
+    if (PyDict_SetItemString(graphs, how.c_str(), count) < 0) throw PythonError();
+  }
+  return Py_BuildValue("({s:n,s:n,s:n,s:n,s:n,s:n},O,O)", "calls", Py_ssize_t(t.calls), "deferred",
+      Py_ssize_t(t.deferred), "at_once", Py_ssize_t(t.at_once), "runs", Py_ssize_t(t.runs), "programs",
+      Py_ssize_t(t.programs), "backwards", Py_ssize_t(t.backwards), reasons.o, graphs.o);
 }
 
 bool trace_active() { return tracing && current()->on_this_thread(); }
@@ -123,8 +129,9 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
         "trace_take_stance", "(plain): whether callers may trace, or each call goes the other way."),
     function<&trace_entry>("trace_entry",
         "(function whose body calls what its one free variable is): the same, whose calls are that one's at once."),
-    function<&trace_totals>(
-        "trace_totals", "What calls deferred of which nothing else was to be told, since it was asked for."),
+    function<&trace_totals>("trace_totals",
+        "What calls did of which nothing else was to be told, since it was asked for: counts, why "
+        "operators ran at once, and how programs ran that may be graphs."),
     function<&trace_flush>("trace_flush", "Runs what is deferred."),
     function<&trace_break>("trace_break", "(reason): ends the graph here."),
     function<&trace_pause>("trace_pause", "Runs what is deferred; operators run at once from here."),

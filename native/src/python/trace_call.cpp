@@ -56,26 +56,34 @@ struct Running {  // one session at a time
   }
 };
 
+}  // namespace
+
+PyObject* described_reasons(const std::map<Because, size_t>& reasons) {
+  OwnedRef all = owned(PyDict_New());
+  for (const auto& [b, times] : reasons) {
+    OwnedRef key = owned(Py_BuildValue("(ss)", b.op ? b.op->full_name().c_str() : "torch.compile", b.why));
+    PyObject* before = PyDict_GetItem(all, key);  // one text may stand in two places
+    OwnedRef count = owned(PyLong_FromSize_t(times + (before ? PyLong_AsSize_t(before) : 0)));
+    if (PyDict_SetItem(all, key, count) < 0) throw PythonError();
+  }
+  return all.give();
+}
+
+namespace {
+
 PyObject* described_session(const Session& s) {
-  OwnedRef breaks = owned(PyList_New(0)), reasons = owned(PyDict_New());
+  OwnedRef breaks = owned(PyList_New(0));
   for (const Break& b : s.breaks) {
     OwnedRef one = owned(Py_BuildValue("(ssin)", b.reason.c_str(), b.file.c_str(), b.line, Py_ssize_t(b.operators)));
     if (PyList_Append(breaks, one) < 0) throw PythonError();
   }
-  for (const auto& [what, times] : s.reasons) {
-    OwnedRef key = owned(Py_BuildValue("(ss)", what.first.c_str(), what.second.c_str()));
-    OwnedRef count = owned(PyLong_FromSize_t(times));
-    if (PyDict_SetItem(reasons, key, count) < 0) throw PythonError();
-  }
-  OwnedRef graphs = owned(PyDict_New());
-  for (const auto& [how, times] : s.graphs) {
-    OwnedRef count = owned(PyLong_FromSize_t(times));
-    if (PyDict_SetItemString(graphs, how.c_str(), count) < 0) throw PythonError();
-  }
-  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
+  std::map<Because, size_t> reasons;
+  for (const Because& b : s.reasons) ++reasons[b];
+  OwnedRef because = owned(described_reasons(reasons));
+  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
       Py_ssize_t(s.learned), "resized", Py_ssize_t(s.resized), "at_once", Py_ssize_t(s.at_once), "runs",
-      Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "backwards", Py_ssize_t(s.backwards), "breaks", breaks.o, "graphs", graphs.o, "reasons",
-      reasons.o, "left", int(!s.following()));
+      Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "backwards", Py_ssize_t(s.backwards), "breaks",
+      breaks.o, "reasons", because.o, "left", int(!s.following()));
 }
 
 // The pending exception, which is set again at the end.
@@ -122,11 +130,7 @@ PyObject* call_traced(Trees& trees, const TracedCall& how, const FunctionCall& c
     flush_last(s, bool(failed));
     if (failed) return nullptr;
     if (s.quiet()) {
-      ++told.calls;
-      told.deferred += s.deferred;
-      told.runs += s.flushes;
-      told.programs += s.programs;
-      told.backwards += s.backwards;
+      s.tell();
       return result.give();
     }
     info = owned(described_session(s));

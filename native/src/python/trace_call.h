@@ -25,6 +25,7 @@ struct TracedCall {
 // The function's result; `seen` is called with what happened. No other session may be there.
 PyObject* call_traced(trace::Trees&, const TracedCall&, const FunctionCall&, PyObject* seen);
 void set_session_hooks();
+PyObject* described_reasons(const std::map<trace::Because, size_t>&);  // {(operator, why): times}
 extern PyObject* unsupported_break;  // (reason, file, line) raises torch._dynamo.exc.Unsupported
 
 // Whether no other thread of Python's is there: one could meet memory that is hidden without the lock.

@@ -63,7 +63,7 @@ const char* against_call(const Rule& rule, const Operator& op, const Value* args
 
 bool at_once(Session& s, const Operator& op, const char* why) {
   ++s.at_once;
-  s.reasons[{op.full_name(), why}]++;
+  s.reasons.push_back({&op, why});
   return false;
 }
 

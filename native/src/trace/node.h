@@ -55,7 +55,7 @@ struct ArgumentSpec {
 enum class Results : uint8_t { none, one, tuple, list };  // none: it wrote to its first argument
 
 struct KnownBackward;  // trace/known_backward.h
-struct Together {  // what a stretch of operators runs as
+struct Together {      // what a stretch of operators runs as
   Ref<program::Program> program;
   Ref<program::Replay> replay;  // null: it runs without a graph
 };

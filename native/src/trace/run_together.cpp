@@ -124,7 +124,7 @@ const Together* looked_up(
     ++tree.cleared;
   }
   if (tree.programs.size() >= Tree::kMostPrograms) {
-    session.reasons[{"torch.compile", "too many programs of one function"}]++;
+    session.reasons.push_back({nullptr, "too many programs of one function"});
     return nullptr;
   }
   Together made{program_of(path, numbers, storages), {}};
@@ -187,7 +187,7 @@ bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers
     throw;
   }
   ++session.programs;
-  if (replay) ++session.graphs[graph ? replay->last_was() : "within a capture"];
+  if (replay) ++told.graphs[graph ? replay->last_was() : "within a capture"];
   for (size_t i = 0; i < memory.given.size(); ++i) {
     Ref<Storage>& given = memory.given[i];
     Ref<Storage>& pending = storages[ended.slots[i]];

@@ -47,6 +47,16 @@ Session::~Session() {
   now_->clear();
 }
 
+void Session::tell() const {
+  ++told.calls;
+  told.deferred += deferred;
+  told.at_once += at_once;
+  told.runs += flushes;
+  told.programs += programs;
+  told.backwards += backwards;
+  for (const Because& b : reasons) ++told.reasons[b];
+}
+
 TreeNode* Session::add(std::shared_ptr<TreeNode> node) {
   if (at_->next.empty() && at_ != &tree_.root)
     ;  // the way goes on

@@ -18,8 +18,16 @@ struct Break {  // somebody asked for values
   size_t operators = 0;  // that had run or were deferred before
 };
 
-struct Totals {  // of calls that were quiet
-  size_t calls = 0, deferred = 0, runs = 0, programs = 0, backwards = 0;
+struct Because {  // an operator ran at once; a null one is torch.compile, which left something out
+  const Operator* op;
+  const char* why;  // lives for as long as the process
+  auto operator<=>(const Because&) const = default;
+};
+
+struct Totals {  // of calls that were quiet, until somebody asks
+  size_t calls = 0, deferred = 0, at_once = 0, runs = 0, programs = 0, backwards = 0;
+  std::map<Because, size_t> reasons;
+  std::map<std::string, size_t> graphs;  // how programs ran that may be CUDA graphs: of all calls
 };
 inline Totals told;
 
@@ -84,13 +92,10 @@ class Session {
   bool watching = false;
   size_t deferred = 0, learned = 0, resized = 0, at_once = 0, aliased = 0, flushes = 0, programs = 0, backwards = 0;
   bool planned = false;  // a program was made
-  // Whether there is nothing to tell of the call but how much was deferred, which is added to `told`.
-  bool quiet() const {
-    return !watching && !planned && !learned && !resized && !at_once && breaks.empty() && graphs.empty() &&
-           reasons.empty() && following_;
-  }
-  std::map<std::string, size_t> graphs;                           // how programs ran that may be CUDA graphs
-  std::map<std::pair<std::string, std::string>, size_t> reasons;  // operator, why it ran at once
+  // Whether there is nothing to tell of the call but what is added to `told`.
+  bool quiet() const { return !watching && !planned && !learned && !resized && breaks.empty() && following_; }
+  void tell() const;
+  std::vector<Because> reasons;
 
   // Set by src/python: runs one operator with these tensors and numbers, and says who asks.
   static std::vector<Tensor> (*execute)(

@@ -15,26 +15,39 @@ from shim_torch._impl.compile.settings import GRAPHS, Settings
 from shim_torch._impl.native import _core
 
 
+class _Counts(Counter[Any]):
+    """The core keeps what it counts of calls of which there is nothing else to tell."""
+
+    def __getitem__(self, key: Any) -> int:
+        settle()
+        return super().__getitem__(key)
+
+    def __iter__(self) -> Any:
+        settle()
+        return super().__iter__()
+
+    def keys(self) -> Any:
+        """All that was counted until now: dict() asks for them."""
+        settle()
+        return super().keys()
+
+    def __contains__(self, key: Any) -> bool:
+        settle()
+        return super().__contains__(key)
+
+
 # What torch_proxy_status()["compile"] says: calls, operators deferred, learned and run at once, runs of what was deferred.
-class _Counts(Counter[str]):
-    """The core keeps what calls deferred of which there is nothing else to tell."""
-
-    def __getitem__(self, name: str) -> int:
-        self.settle()
-        return super().__getitem__(name)
-
-    def settle(self) -> None:
-        """Takes over what the core has."""
-        for name, n in _core.trace_totals().items():
-            super().__setitem__(name, super().__getitem__(name) + n)
-
-
-counts = _Counts()
-reasons: Counter[tuple[str, str]] = Counter()  # (operator or function, why it ran at once): how often
+counts, reasons, graphs = _Counts(), _Counts(), _Counts()
+# reasons: of (operator or function, why it ran at once); graphs: of how programs ran that may be CUDA graphs: "captured",
+# "replayed", "plain", or why without one
 breaks: Counter[tuple[str, str]] = Counter()  # (reason, "file:line"): how often
-graphs: Counter[str] = (
-    Counter()
-)  # how programs ran that may be CUDA graphs: "captured", "replayed", "plain", or why without one
+
+
+def settle() -> None:
+    """Takes over what the core has counted."""
+    for counter, more in zip((counts, reasons, graphs), _core.trace_totals(), strict=True):
+        Counter.update(counter, more)
+
 
 STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile")
 
@@ -112,7 +125,6 @@ class Compiled:
         for name in ("deferred", "learned", "resized", "at_once", "runs", "programs", "backwards"):
             counts[name] += info[name]
         reasons.update(info["reasons"])
-        graphs.update(info["graphs"])
         breaks.update([(reason, f"{file}:{line}") for reason, file, line, _ in info["breaks"]])
         if self.seen is not None:
             self.seen.append(info)
@@ -216,5 +228,5 @@ def paused(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def status() -> dict[str, Any]:
     """For ``torch_proxy_status()``."""
-    counts.settle()
+    settle()
     return {**counts, "graphs": dict(graphs), "at_once_because": dict(reasons), "breaks": dict(breaks)}
