@@ -2,7 +2,6 @@
 
 #include "autograd/autocast.h"
 #include "program/values.h"
-#include "python/dispatch.h"
 #include "python/owned_ref.h"
 #include "python/values.h"
 
@@ -44,17 +43,44 @@ void collect_tensors(PyObject* result, std::vector<Tensor>& into) {
 
 namespace program {
 
+namespace {
+
+void collect_tensors(const shim::Value& v, std::vector<Tensor>& into) {
+  if (v.tag == shim::Value::tensor) into.emplace_back(v.t);
+  if (v.tag == shim::Value::list)
+    for (const shim::Value& item : std::span(v.items, v.size)) collect_tensors(item, into);
+}
+
+// False: more than its kernel is in the call.
+bool run_kernel(Operator& op, const shim::Value* args, size_t n, std::vector<Tensor>& tensors) {
+  if (python_has_a_say(op, args)) return false;
+  HeldAnswer answer;
+  if (!call_directly(op, args, n, answer)) return false;
+  ValueRoom room;
+  collect_tensors(value_of(answer, room), tensors);
+  return true;
+}
+
+}  // namespace
+
 void run_step(const Step& step, Storages storages, std::span<const Scalar> parameters) {
   NoGrad off;
   WithoutAutocast no_casts;
-  Bound b;
-  b.reset(step.args.size());
+  Operator& op = *step.op;
+  const size_t n = step.args.size();
   Given given(storages, parameters);
-  for (size_t i = 0; i < step.args.size(); ++i) b.set(i, object_of(given.of(step.args[i])));
-  OwnedRef result = owned(call_operator(*step.op, b));
+  ValueRoom room;
+  shim::Value* args = room.take(n);
+  for (size_t i = 0; i < n; ++i) args[i] = given.of(step.args[i]);
   std::vector<Tensor> tensors;
-  if (!step.op->schema.returns.empty()) collect_tensors(result, tensors);
-  CHECK(Kind::Runtime, tensors.size() == step.results.size(), step.op->full_name(), " gave ", tensors.size(),
+  if (!run_kernel(op, args, n, tensors)) {
+    Bound b;
+    b.reset(n);
+    for (size_t i = 0; i < n; ++i) b.set(i, object_of(args[i]));
+    OwnedRef result = owned(call_operator(op, b));
+    if (!op.schema.returns.empty()) shim::collect_tensors(result, tensors);
+  }
+  CHECK(Kind::Runtime, tensors.size() == step.results.size(), op.full_name(), " gave ", tensors.size(),
       " tensors where its trace has ", step.results.size());
   for (size_t i = 0; i < tensors.size(); ++i)
     if (step.results[i].storage >= 0)
