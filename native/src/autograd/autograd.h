@@ -108,7 +108,7 @@ class ViewReplay : public Traversable {
   virtual Tensor apply(const Tensor& base_like) = 0;  // records history where GradMode is on
 };
 
-struct AutogradMeta {
+struct AutogradMeta : Recycled<AutogradMeta> {
   bool requires_grad = false;  // of a leaf
   ~AutogradMeta();
   bool retains_grad = false;

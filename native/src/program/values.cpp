@@ -59,7 +59,10 @@ shim::Value Given::of(const Value& v) {
             return held;
           },
           [&](const List& l) { return list(l); }, [&](Parameter p) { return To(parameters_[p.slot]); },
-          [&](const TensorRef& r) { return To(tensors_.emplace_back(tensor_of(r, storages_)).get()); }},
+          [&](const TensorRef& r) {
+            if (tensors_.empty()) tensors_.reserve(8);
+            return To(tensors_.emplace_back(tensor_of(r, storages_)).get());
+          }},
       v.is);
 }
 

@@ -9,7 +9,7 @@
 
 namespace shim {
 
-class RecordNode final : public OperatorNode {
+class RecordNode final : public OperatorNode, public Recycled<RecordNode> {
  public:
   using OperatorNode::OperatorNode;
   ~RecordNode() override { drop(); }

@@ -47,10 +47,10 @@ struct Running {  // one session at a time
   Running(Tree& tree, bool watch) : session(tree, watch) {
     set_current(&session);
     set_tracing(true);
-    cuda::run_waiting = run_before_outside;
+    cuda::run_waiting.store(run_before_outside, std::memory_order_relaxed);
   }
   ~Running() {
-    cuda::run_waiting = nullptr;
+    cuda::run_waiting.store(nullptr, std::memory_order_relaxed);
     set_tracing(false);
     set_current(nullptr);
   }

@@ -197,7 +197,7 @@ bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers
       pending->fill_pending(*given);
       if (graph) replay->handed(given.get(), pending);
     }
-    (pending ? pending : given)->version() = memory.versions[i];
+    (pending ? pending : given)->version().store(memory.versions[i], std::memory_order_relaxed);
   }
   return true;
 }
