@@ -184,7 +184,7 @@ def build(folder: Path, run: Any) -> Any:
 def main(folder: Path) -> None:
     """Each extension in turn; they are compiled two at a time."""
     first = (bindings, errors, elements, operators, library)
-    more = (features.gradients, features.classes, features.interface)
+    more = (features.gradients, features.classes, features.interface, features.strides)
     with ThreadPoolExecutor(2) as pool:
         modules = list(pool.map(lambda run: build(folder, run), (*first, *more)))
     for run, module in zip((*first, *more), modules, strict=True):

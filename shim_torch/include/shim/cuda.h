@@ -18,6 +18,7 @@
 #include <atomic>
 
 #include <shim/modes.h>
+#include <shim/tensor_info.h>
 
 extern "C" int32_t aoti_torch_get_current_cuda_stream(int32_t, void**);
 extern "C" int32_t torch_set_current_cuda_stream(void*, int32_t);
@@ -258,14 +259,6 @@ inline cudaDataType ScalarTypeToCudaDataType(ScalarType t) {
   return CUDA_R_32F;
 }
 template <class T> C10_HOST_DEVICE constexpr T ATenCeilDiv(T a, T b) { return (a + b - 1) / b; }
-namespace detail {
-inline bool canUse32BitIndexMath(const Tensor& t, int64_t most = std::numeric_limits<int32_t>::max()) {
-  if (t.numel() >= most) return false;
-  int64_t last = 0;
-  for (int64_t d = 0; d < t.dim(); ++d) last += (t.size(d) - 1) * t.stride(d);
-  return t.numel() == 0 || last < most;
-}
-}  // namespace detail
 }  // namespace cuda
 }  // namespace at
 namespace torch {
