@@ -119,3 +119,16 @@ def strides(m: Any, show: Show) -> None:
     show("flattened nothing", lambda: m.flattened([]))
     show("stepped", lambda: [m.stepped(torch.ones(2)), m.stepped(torch.ones(2).add_(1))])
     show("narrow", lambda: [m.narrow_indices(t) for t in (x, x[0, 0], torch.ones(0), x[:, 0, 0])])
+    others = [X, X.double(), X.t(), X[0], X[:, ::2], X.int(), X.to("meta"), torch.ones(2, 4, 1, 1)]
+
+    def said(which: int, a: Any, b: Any) -> str:
+        try:
+            m.argued(which, a, b)
+        except Exception as error:
+            return f"{type(error).__name__} {str(error).splitlines()[0]}"
+        return "passes"
+
+    for which in range(26):
+        texts = [said(which, a, b) for x in others for a, b in ((x, X), (X, x))]
+        show(f"argued {which}", lambda texts=texts: list(dict.fromkeys(texts)))
+    show("device types", m.device_types)
