@@ -134,6 +134,10 @@ std::vector<int64_t> cuda_streams() {
 std::vector<int64_t> cuda_device() {
   const auto* p = at::cuda::getCurrentDeviceProperties();
   const at::cuda::OptionalCUDAGuard guard(device_of(at::empty({1}, at::kCUDA)));
+  c10::DeviceIndex found = -1;
+  AT_CUDA_CHECK(c10::cuda::MaybeSetDevice(c10::cuda::current_device()));
+  AT_CUDA_CHECK(c10::cuda::GetDevice(&found));
+  TORCH_CHECK(c10::cuda::ExchangeDevice(found) == found && c10::cuda::device_count_ensure_non_zero() > found);
   return {
       p->major, p->warpSize, c10::cuda::current_device(), c10::cuda::device_count() > 0, at::globalContext().hasCUDA()};
 }
