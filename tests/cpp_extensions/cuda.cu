@@ -18,7 +18,7 @@
 #include <torch/types.h>
 
 template <class T> __global__ void axpy(T* y, const T* x, float a, int n) {
-  CUDA_KERNEL_LOOP(i, n) { y[i] = T(a) * x[i] + y[i]; }
+  CUDA_KERNEL_LOOP(i, n) { y[i] = T(a) * __ldg(x + i) + y[i]; }
 }
 template <class T> __global__ void sum_atomically(T* sum, const T* x, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
