@@ -7,15 +7,18 @@
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/DeviceUtils.cuh>
+#include <ATen/cuda/NumericLimits.cuh>
 #include <ATen/cuda/PhiloxUtils.cuh>
+#include <ATen/cuda/detail/IndexUtils.cuh>
 #include <ATen/cuda/detail/KernelUtils.h>
+#include <ATen/cuda/detail/TensorInfo.cuh>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <torch/types.h>
 
 template <class T> __global__ void axpy(T* y, const T* x, float a, int n) {
-  CUDA_KERNEL_LOOP(i, n) { y[i] = T(a) * x[i] + y[i]; }
+  CUDA_KERNEL_LOOP(i, n) { y[i] = T(a) * __ldg(x + i) + y[i]; }
 }
 template <class T> __global__ void sum_atomically(T* sum, const T* x, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -37,6 +40,15 @@ __global__ void drawn(at::PhiloxCudaState philox, int64_t* out) {  // where cura
 template <class scalar_t>
 __global__ void diagonal(torch::PackedTensorAccessor32<scalar_t, 2, torch::RestrictPtrTraits> a, scalar_t* out) {
   out[threadIdx.x] = a[threadIdx.x][threadIdx.x];
+}
+namespace indices = at::cuda::detail;
+template <class T, int Dims> __global__ void largest(indices::TensorInfo<T, int> x, int n, T* out) {
+  *out = at::numeric_limits<T>::lower_bound();
+  for (int i = 0; i < n; ++i) {
+    const T v = x.data[indices::IndexToOffset<T, int, Dims>::get(i, x)];
+    if (v > *out) *out = v;
+    if (v > at::numeric_limits<T>::max()) *out = at::numeric_limits<T>::lowest();
+  }
 }
 
 at::Tensor cuda_axpy(const at::Tensor& x, at::Tensor y, double a) {
@@ -83,6 +95,21 @@ at::Tensor cuda_diagonal(const at::Tensor& a) {
   });
   return out;
 }
+at::Tensor cuda_largest(const at::Tensor& x) {
+  auto out = at::empty({2}, x.options());
+  AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "cuda_largest", [&] {
+    auto info = indices::getTensorInfo<scalar_t, int>(x);
+    auto* p = out.data_ptr<scalar_t>();
+    largest<scalar_t, -1><<<1, 1, 0, at::cuda::getCurrentCUDAStream()>>>(info, int(x.numel()), p);
+    info.collapseDims();
+    if (info.dims == 1)
+      largest<scalar_t, 1><<<1, 1, 0, at::cuda::getCurrentCUDAStream()>>>(info, int(x.numel()), p + 1);
+    else
+      largest<scalar_t, 2><<<1, 1, 0, at::cuda::getCurrentCUDAStream()>>>(info, int(x.numel()), p + 1);
+  });
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return out;
+}
 void cuda_bad_launch() {
   axpy<float><<<1, 4096>>>(nullptr, nullptr, 0, 0);
   C10_CUDA_KERNEL_LAUNCH_CHECK();
@@ -107,6 +134,10 @@ std::vector<int64_t> cuda_streams() {
 std::vector<int64_t> cuda_device() {
   const auto* p = at::cuda::getCurrentDeviceProperties();
   const at::cuda::OptionalCUDAGuard guard(device_of(at::empty({1}, at::kCUDA)));
+  c10::DeviceIndex found = -1;
+  AT_CUDA_CHECK(c10::cuda::MaybeSetDevice(c10::cuda::current_device()));
+  AT_CUDA_CHECK(c10::cuda::GetDevice(&found));
+  TORCH_CHECK(c10::cuda::ExchangeDevice(found) == found && c10::cuda::device_count_ensure_non_zero() > found);
   return {
       p->major, p->warpSize, c10::cuda::current_device(), c10::cuda::device_count() > 0, at::globalContext().hasCUDA()};
 }

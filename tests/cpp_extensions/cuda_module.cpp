@@ -8,6 +8,7 @@ at::Tensor cuda_sums(const at::Tensor&);
 at::Tensor cuda_complex(at::Tensor);
 at::Tensor cuda_drawn(int64_t, std::optional<at::Generator>);
 at::Tensor cuda_diagonal(const at::Tensor&);
+at::Tensor cuda_largest(const at::Tensor&);
 void cuda_bad_launch();
 std::vector<int64_t> cuda_streams();
 std::vector<int64_t> cuda_device();
@@ -21,6 +22,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("complex", &cuda_complex);
   m.def("drawn", &cuda_drawn, py::arg("n"), py::arg("generator") = py::none());
   m.def("diagonal", &cuda_diagonal);
+  m.def("largest", &cuda_largest);
   m.def("bad_launch", &cuda_bad_launch);
   m.def("streams", &cuda_streams);
   m.def("device", &cuda_device);

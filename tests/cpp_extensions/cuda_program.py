@@ -33,6 +33,9 @@ def main(folder: Path) -> None:
     show("drawn of a generator", lambda: [m.drawn(4, g), g.get_offset()])
     show("drawn of another device", lambda: m.drawn(3, torch.Generator("cpu")))
     show("diagonal", lambda: m.diagonal(torch.arange(9.0, device="cuda").view(3, 3)))
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.uint8, torch.int64):
+        grid = torch.arange(12.0, device="cuda").view(3, 4).to(dtype)
+        show("largest", lambda grid=grid: [m.largest(grid), m.largest(grid.t()), m.largest(grid[:2, 1:3])])
     show("bad launch", lambda: m.bad_launch())
     show("check", lambda: [m.check(False), m.wide(7)])
     show("failed check", lambda: m.check(True))

@@ -1,5 +1,5 @@
 // Elements: dispatch over types, accessors, parallel loops, Half and BFloat16.
-#include <torch/extension.h>
+#include <torch/torch.h>  // brings the bindings to an extension
 
 at::Tensor plus_one(const at::Tensor& x) {
   auto in = x.contiguous();

@@ -1,4 +1,4 @@
-"""What the extensions gradients, classes and interface do, printed for program.py."""
+"""What the extensions gradients, classes, interface and strides do, printed for program.py."""
 
 from __future__ import annotations
 
@@ -98,3 +98,37 @@ def interface(m: Any, show: Show) -> None:
     show("no object", lambda: m.objects(3))
     for which in range(8):
         show("checked", lambda which=which: m.checked(X, which))
+
+
+def strides(m: Any, show: Show) -> None:
+    x = torch.arange(24.0).double().reshape(2, 3, 4)
+    seen = [x[0, 0], x[0, 0, ::2], x[0].t(), x, x.transpose(0, 2), x[:, 1], x[:, :1].expand(2, 3, 4)]
+    for t in seen:
+        show("elements", lambda t=t: [m.elements(t, True) == t.flatten().tolist() == m.elements(t, False)])
+    for t in [*seen, x.view(2, 1, 3, 4), x[:, :, :2], x.permute(1, 0, 2), x[:1, :1, :1], x.view(1, 24, 1), x[0, 0, 0]]:
+        show("collapsed", lambda t=t: [m.collapsed(t), *(m.collapsed(t, d) for d in range(t.dim()))])
+        show("reduced", lambda t=t: [m.collapsed(t, d, d) for d in range(t.dim())])
+    show("scalar", lambda: m.elements(x[0, 0, 0], False))
+    show("out of range", lambda: m.collapsed(x, 3))
+    show("out of range", lambda: m.collapsed(x, -1, 3))
+    show("dtype", lambda: m.elements(x.float(), False))
+    for t in (torch.float32, torch.float16, torch.bfloat16, torch.uint8, torch.int16, torch.int64, torch.bool):
+        show("limits", lambda t=t: m.limits(t))
+    show("flattened", lambda: m.flattened([X, X.t(), X[0, 0], torch.ones(0, 2), Y]))
+    show("flattened", lambda: m.flattened([X.t()]))
+    show("flattened nothing", lambda: m.flattened([]))
+    show("stepped", lambda: [m.stepped(torch.ones(2)), m.stepped(torch.ones(2).add_(1))])
+    show("narrow", lambda: [m.narrow_indices(t) for t in (x, x[0, 0], torch.ones(0), x[:, 0, 0])])
+    others = [X, X.double(), X.t(), X[0], X[:, ::2], X.int(), X.to("meta"), torch.ones(2, 4, 1, 1)]
+
+    def said(which: int, a: Any, b: Any) -> str:
+        try:
+            m.argued(which, a, b)
+        except Exception as error:
+            return f"{type(error).__name__} {str(error).splitlines()[0]}"
+        return "passes"
+
+    for which in range(26):
+        texts = [said(which, a, b) for x in others for a, b in ((x, X), (X, x))]
+        show(f"argued {which}", lambda texts=texts: list(dict.fromkeys(texts)))
+    show("device types", m.device_types)

@@ -55,6 +55,23 @@ Tensors multiplied(const Tensors& all, const c10::Dict<std::string, int64_t>& by
   for (const auto& entry : all) made.insert(entry.key(), entry.value() * by.at(entry.key()));
   return made;
 }
+// A dictionary keeps the order in which its keys came; lists hold tuples.
+using Edge = std::tuple<std::string, std::string, int64_t>;
+std::tuple<Tensors, std::vector<Edge>, std::tuple<int64_t, double>> routed(
+    const std::vector<Edge>& edges, const Tensors& nodes, std::tuple<int64_t, double> scale) {
+  Tensors made;
+  std::vector<Edge> back;
+  for (const auto& [from, to, times] : edges) {
+    made.insert(from + to, nodes.at(from) * times * std::get<1>(scale));
+    back.insert(back.begin(), Edge(to, from, times + std::get<0>(scale)));
+  }
+  made.insert(std::get<0>(edges[0]) + std::get<1>(edges[0]), at::zeros({1}));  // is there already
+  for (const auto& node : nodes) made.insert_or_assign(node.key(), node.value());
+  made.erase("zz");
+  TORCH_CHECK(made.find("b")->key() == "b" && made.find("none") == made.end() && !made.empty());
+  made.find("b")->setValue(at::ones({1}));
+  return {made, back, scale};
+}
 at::Scalar next(const at::Scalar& x) {
   return x.isFloatingPoint() ? at::Scalar(x.toDouble() + 1) : at::Scalar(x.toLong() + 1);
 }
@@ -70,6 +87,7 @@ TORCH_LIBRARY(shim_cxx_test, m) {
   m.def("thrown(Tensor x, int which) -> Tensor", &thrown);
   m.def("square(Tensor x, float scale, Tensor? bias=None) -> Tensor", &square);
   m.def("multiplied", &multiplied);
+  m.def("routed", &routed);
   m.def("next", &next);
   m.def("inferred", [](at::Tensor x, int64_t n, const std::vector<int64_t>& sizes) { return x.add(n).reshape(sizes); });
 }

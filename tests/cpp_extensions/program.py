@@ -127,7 +127,7 @@ def library(_: Any) -> None:
         "schema",
         lambda: [
             str(getattr(ops, n).default._schema)
-            for n in ("scaled", "counted", "fill_with", "total", "inferred", "old_way", "multiplied", "next")
+            for n in ("scaled", "counted", "fill_with", "total", "inferred", "old_way", "multiplied", "next", "routed")
         ],
     )
     show(
@@ -145,6 +145,9 @@ def library(_: Any) -> None:
     show("opcheck", lambda: torch.library.opcheck(ops.fill_with.default, (x.clone(), 7)))
     show("total", lambda: ops.total([x, x, x]))
     show("multiplied", lambda: sorted(ops.multiplied({"a": x, "b": x}, {"a": 2, "b": 3}).items(), key=lambda i: i[0]))
+    edges, nodes = [("z", "b", 2), ("b", "z", 3), ("z", "z", 4)], {"z": x, "b": x + 1, "a": x}
+    show("routed", lambda: ops.routed(edges, nodes, (7, 0.5)))
+    show("no such key", lambda: ops.routed([("none", "b", 1)], nodes, (7, 0.5)))
     show("not a dictionary", lambda: ops.multiplied([x], {"a": 2}))
     show("next", lambda: [ops.next(2), ops.next(2.5), ops.next(True)])
     show("fails", lambda: ops.fails(x))
@@ -184,7 +187,7 @@ def build(folder: Path, run: Any) -> Any:
 def main(folder: Path) -> None:
     """Each extension in turn; they are compiled two at a time."""
     first = (bindings, errors, elements, operators, library)
-    more = (features.gradients, features.classes, features.interface)
+    more = (features.gradients, features.classes, features.interface, features.strides)
     with ThreadPoolExecutor(2) as pool:
         modules = list(pool.map(lambda run: build(folder, run), (*first, *more)))
     for run, module in zip((*first, *more), modules, strict=True):

@@ -42,7 +42,7 @@ PyObject* results_of(const Schema& s, const Cells& results) {
   if (n == 0) Py_RETURN_NONE;
   auto one = [&](size_t i) {
     PyObject* o = owned(object_of(results.all[i], &s.returns[i].type)).give();
-    if (PyTuple_CheckExact(o)) Py_SETREF(o, PySequence_List(o));
+    if (PyTuple_CheckExact(o) && results.all[i].im != SHIM_TUPLE) Py_SETREF(o, PySequence_List(o));
     return o;
   };
   if (n == 1) return one(0);

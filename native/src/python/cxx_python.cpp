@@ -37,6 +37,17 @@ PyMethodDef callable_method = {"callable", reinterpret_cast<PyCFunction>(reinter
 
 }  // namespace
 
+PyObject* object_of(const ShimCell& c, const ArgType* wanted) {
+  if (c.tag != SHIM_LIST) {
+    ValueRoom room;
+    return object_of(value_in(c, room, wanted));
+  }
+  OwnedRef all = owned(PyList_New(Py_ssize_t(c.n)));
+  for (uint32_t i = 0; i < c.n; ++i)
+    PyList_SET_ITEM(all.o, Py_ssize_t(i), owned(object_of(static_cast<const ShimCell*>(c.p)[i])).give());
+  return c.im == SHIM_TUPLE ? owned(PyList_AsTuple(all)).give() : all.give();
+}
+
 }  // namespace shim
 
 using namespace shim;

@@ -7,11 +7,8 @@
 
 namespace shim {
 
-// A new reference; throws PythonError or Error.
-inline PyObject* object_of(const ShimCell& c, const ArgType* wanted = nullptr) {
-  ValueRoom room;
-  return object_of(value_in(c, room, wanted));
-}
+// A new reference; throws PythonError or Error. Lists of cells are lists or, where they are marked so, tuples.
+PyObject* object_of(const ShimCell& c, const ArgType* wanted = nullptr);
 inline ShimCell cell_of_object(PyObject* o, const ArgType* type = nullptr) { return cell_of(Values().of(o), type); }
 
 struct Cells {  // owned

@@ -20,7 +20,7 @@ enum ShimTag : uint32_t {
   SHIM_DOUBLES,
   SHIM_BOOLS,    // p: n bytes
   SHIM_TENSORS,  // p: n handles
-  SHIM_LIST,     // p: n cells
+  SHIM_LIST,     // p: n cells; im: SHIM_TUPLE where it is a tuple
   SHIM_DTYPE,    // i
   SHIM_DEVICE,   // i: the type, im-less; n: the index, 0xffffffff for none
   SHIM_LAYOUT,
@@ -29,6 +29,7 @@ enum ShimTag : uint32_t {
   SHIM_DICT,    // p: 2 n cells, key and value in turn
   SHIM_STREAM   // i: the cudaStream_t; n: the device's index
 };
+constexpr double SHIM_TUPLE = 1;
 typedef struct ShimCell {
   uint32_t tag, n;
   union {

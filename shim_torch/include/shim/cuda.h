@@ -18,6 +18,7 @@
 #include <atomic>
 
 #include <shim/modes.h>
+#include <shim/tensor_info.h>
 
 extern "C" int32_t aoti_torch_get_current_cuda_stream(int32_t, void**);
 extern "C" int32_t torch_set_current_cuda_stream(void*, int32_t);
@@ -124,6 +125,28 @@ inline DeviceIndex device_count() noexcept {
 }
 inline DeviceIndex current_device() { return shim::cuda_device(); }
 inline void set_device(DeviceIndex i) { shim::set_cuda_device(i); }
+inline DeviceIndex device_count_ensure_non_zero() {
+  int n = 0;
+  C10_CUDA_CHECK(cudaGetDeviceCount(&n));
+  TORCH_CHECK(n > 0, "No CUDA GPUs are available");
+  return DeviceIndex(n);
+}
+// These leave errors to the caller, as cudaSetDevice() does. A negative index changes nothing.
+inline cudaError_t SetDevice(DeviceIndex i, bool = false) { return i < 0 ? cudaSuccess : cudaSetDevice(i); }
+inline cudaError_t MaybeSetDevice(DeviceIndex i) { return SetDevice(i); }
+inline cudaError_t GetDeviceCount(int* n) { return cudaGetDeviceCount(n); }
+inline cudaError_t GetDevice(DeviceIndex* i) {
+  int now = -1;
+  const cudaError_t error = cudaGetDevice(&now);
+  *i = DeviceIndex(now);
+  return error;
+}
+inline DeviceIndex ExchangeDevice(DeviceIndex i) {  // what it was
+  const DeviceIndex before = current_device();
+  if (i >= 0 && i != before) set_device(i);
+  return before;
+}
+inline DeviceIndex MaybeExchangeDevice(DeviceIndex i) { return ExchangeDevice(i); }
 inline void device_synchronize() {
   OptionalLocked others_run;
   C10_CUDA_CHECK(cudaDeviceSynchronize());
@@ -258,14 +281,6 @@ inline cudaDataType ScalarTypeToCudaDataType(ScalarType t) {
   return CUDA_R_32F;
 }
 template <class T> C10_HOST_DEVICE constexpr T ATenCeilDiv(T a, T b) { return (a + b - 1) / b; }
-namespace detail {
-inline bool canUse32BitIndexMath(const Tensor& t, int64_t most = std::numeric_limits<int32_t>::max()) {
-  if (t.numel() >= most) return false;
-  int64_t last = 0;
-  for (int64_t d = 0; d < t.dim(); ++d) last += (t.size(d) - 1) * t.stride(d);
-  return t.numel() == 0 || last < most;
-}
-}  // namespace detail
 }  // namespace cuda
 }  // namespace at
 namespace torch {

@@ -110,6 +110,15 @@ struct alignas(2) BFloat16 {
   }
 SHIM_HALF_OPERATORS(Half)
 SHIM_HALF_OPERATORS(BFloat16)
+#if defined(__CUDACC__)
+#define SHIM_HALF_LDG(T)                                                           \
+  __device__ inline T __ldg(const T* p) {                                          \
+    return T(::__ldg(reinterpret_cast<const unsigned short*>(p)), T::from_bits()); \
+  }
+SHIM_HALF_LDG(Half)
+SHIM_HALF_LDG(BFloat16)
+#undef SHIM_HALF_LDG
+#endif
 
 }  // namespace c10
 

@@ -1,5 +1,7 @@
 #pragma once
 // Values of any schema type, and how a kernel's C++ types are made of cells and cells of them.
+#include <list>
+
 #include <shim/dispatch.h>
 
 namespace shim {
@@ -45,23 +47,21 @@ template <> struct Unboxed<c10::OptionalIntArrayRef> {
   }
   static std::string schema() { return "int[]?"; }
 };
+inline ShimCell element_cell(const ShimCell& c, uint32_t i) {  // one of a list's or a tuple's, borrowed
+  switch (c.tag) {
+    case SHIM_INTS: return number_cell(SHIM_INT, static_cast<const int64_t*>(c.p)[i]);
+    case SHIM_DOUBLES: return cell(static_cast<const double*>(c.p)[i]);
+    case SHIM_BOOLS: return number_cell(SHIM_BOOL, static_cast<const uint8_t*>(c.p)[i]);
+    case SHIM_TENSORS: {
+      auto* t = static_cast<ShimTensor* const*>(c.p)[i];
+      return t ? pointer_cell(SHIM_TENSOR, t) : none_cell();
+    }
+    default: return static_cast<const ShimCell*>(c.p)[i];
+  }
+}
 template <class T> std::vector<T> elements_of(const ShimCell& c) {
   std::vector<T> all;
-  for (uint32_t i = 0; i < c.n; ++i) switch (c.tag) {
-      case SHIM_INTS:
-        all.push_back(Unboxed<T>::from(number_cell(SHIM_INT, static_cast<const int64_t*>(c.p)[i])));
-        break;
-      case SHIM_DOUBLES: all.push_back(Unboxed<T>::from(cell(static_cast<const double*>(c.p)[i]))); break;
-      case SHIM_BOOLS:
-        all.push_back(Unboxed<T>::from(number_cell(SHIM_BOOL, static_cast<const uint8_t*>(c.p)[i])));
-        break;
-      case SHIM_TENSORS: {
-        auto* t = static_cast<ShimTensor* const*>(c.p)[i];
-        all.push_back(Unboxed<T>::from(t ? pointer_cell(SHIM_TENSOR, t) : none_cell()));
-        break;
-      }
-      default: all.push_back(Unboxed<T>::from(static_cast<const ShimCell*>(c.p)[i]));
-    }
+  for (uint32_t i = 0; i < c.n; ++i) all.push_back(Unboxed<T>::from(element_cell(c, i)));
   return all;
 }
 template <class T> struct Unboxed<std::vector<T>> {
@@ -71,6 +71,18 @@ template <class T> struct Unboxed<std::vector<T>> {
 template <class T> struct Unboxed<c10::List<T>> {
   static c10::List<T> from(const ShimCell& c) { return c10::List<T>(elements_of<T>(c)); }
   static std::string schema() { return Unboxed<T>::schema() + "[]"; }
+};
+template <class... T> struct Unboxed<std::tuple<T...>> {
+  static std::tuple<T...> from(const ShimCell& c) {
+    TORCH_CHECK(c.n == sizeof...(T), "expected a tuple of ", sizeof...(T), " values, but got ", c.n);
+    uint32_t i = 0;
+    return std::tuple<T...>{Unboxed<T>::from(element_cell(c, i++))...};  // braces: from the first to the last
+  }
+  static std::string schema() {
+    std::string text;
+    ((text += (text.empty() ? "(" : ", ") + Unboxed<T>::schema()), ...);
+    return text + ")";
+  }
 };
 template <class K, class V> struct Unboxed<std::unordered_map<K, V>> {
   static std::unordered_map<K, V> from(const ShimCell& c) {
@@ -119,40 +131,72 @@ template <class T> ShimCell boxed(const std::optional<T>& v) { return v ? boxed(
 
 namespace c10 {
 
-template <class K, class V> class Dict {
+template <class K, class V> class Dict {  // in the order in which keys came; copies are the same dictionary
+  using Pairs = std::list<std::pair<const K, V>>;
+  struct Held {
+    Pairs pairs;
+    std::unordered_map<K, typename Pairs::iterator> places;
+  };
+
  public:
-  Dict() : values_(std::make_shared<std::unordered_map<K, V>>()) {}
-  explicit Dict(std::unordered_map<K, V> m) : values_(std::make_shared<std::unordered_map<K, V>>(std::move(m))) {}
-  V at(const K& k) const { return values_->at(k); }
-  bool contains(const K& k) const { return values_->count(k) != 0; }
-  size_t size() const { return values_->size(); }
-  void insert(const K& k, V v) const { values_->emplace(k, std::move(v)); }
-  void insert_or_assign(const K& k, V v) const { (*values_)[k] = std::move(v); }
+  Dict() : held_(std::make_shared<Held>()) {}
+  V at(const K& k) const {
+    if (!contains(k)) throw std::out_of_range("Argument passed to at() was not in the map.");
+    return held_->places.at(k)->second;
+  }
+  bool contains(const K& k) const { return held_->places.count(k) != 0; }
+  size_t size() const { return held_->pairs.size(); }
+  bool empty() const { return held_->pairs.empty(); }
+  void clear() const { *held_ = {}; }
+  void insert(const K& k, V v) const {
+    if (!contains(k)) held_->places.emplace(k, held_->pairs.emplace(held_->pairs.end(), k, std::move(v)));
+  }
+  void insert_or_assign(const K& k, V v) const {
+    if (contains(k))
+      held_->places.at(k)->second = std::move(v);
+    else
+      insert(k, std::move(v));
+  }
+  size_t erase(const K& k) const {
+    if (!contains(k)) return 0;
+    held_->pairs.erase(held_->places.at(k));
+    return held_->places.erase(k);
+  }
   struct Entry {
     std::pair<const K, V>& p;
     const K& key() const { return p.first; }
     const V& value() const { return p.second; }
+    void setValue(V v) const { p.second = std::move(v); }
+    const Entry* operator->() const { return this; }
   };
   struct iterator {
-    typename std::unordered_map<K, V>::iterator i;
+    typename Pairs::iterator i;
     Entry operator*() const { return {*i}; }
+    Entry operator->() const { return {*i}; }
     iterator& operator++() {
       ++i;
       return *this;
     }
+    bool operator==(const iterator& o) const { return i == o.i; }
     bool operator!=(const iterator& o) const { return i != o.i; }
   };
-  iterator begin() const { return {values_->begin()}; }
-  iterator end() const { return {values_->end()}; }
+  iterator begin() const { return {held_->pairs.begin()}; }
+  iterator end() const { return {held_->pairs.end()}; }
+  iterator find(const K& k) const { return contains(k) ? iterator{held_->places.at(k)} : end(); }
 
  private:
-  std::shared_ptr<std::unordered_map<K, V>> values_;
+  std::shared_ptr<Held> held_;
 };
 }  // namespace c10
 
 namespace shim {
 template <class K, class V> struct Unboxed<c10::Dict<K, V>> {
-  static c10::Dict<K, V> from(const ShimCell& c) { return c10::Dict<K, V>(Unboxed<std::unordered_map<K, V>>::from(c)); }
+  static c10::Dict<K, V> from(const ShimCell& c) {
+    c10::Dict<K, V> all;
+    auto* pair = static_cast<const ShimCell*>(c.p);
+    for (uint32_t i = 0; i < c.n; ++i) all.insert(Unboxed<K>::from(pair[2 * i]), Unboxed<V>::from(pair[2 * i + 1]));
+    return all;
+  }
   static std::string schema() { return Unboxed<std::unordered_map<K, V>>::schema(); }
 };
 template <class K, class V> ShimCell boxed(const c10::Dict<K, V>& d) {

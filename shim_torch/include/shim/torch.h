@@ -1,5 +1,6 @@
 #pragma once
 #include <shim/absent.h>
+#include <shim/checks.h>
 #include <shim/classes.h>
 #include <shim/dispatch_v2.h>
 #include <shim/dispatcher.h>

@@ -183,7 +183,8 @@ enum class DeviceType : int8_t {
   Meta = 14,
   HPU = 15,
   MTIA = 19,
-  PrivateUse1 = 20
+  PrivateUse1 = 20,
+  COMPILE_TIME_MAX_DEVICE_TYPES = 21  // how many there are
 };
 constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kMeta = DeviceType::Meta, kXPU = DeviceType::XPU,
                      kMPS = DeviceType::MPS, kHIP = DeviceType::HIP;

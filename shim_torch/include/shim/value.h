@@ -13,7 +13,6 @@ class IValue;
 }
 namespace shim {
 
-constexpr double tuple_mark = 1;  // `im` of a list's cell that is a tuple
 ShimCell copied_cell(const ShimCell&);
 template <class T> ShimCell copied_list(const ShimCell& c, uint32_t n) {
   ShimCell made = copied(c.tag, static_cast<const T*>(c.p), n);
@@ -76,10 +75,14 @@ template <class... T> ShimCell boxed(const std::tuple<T...>& t) {
   size_t n = 0;
   std::apply([&](auto&... v) { ((cells[n++] = boxed(v)), ...); }, t);
   ShimCell made = pointer_cell(SHIM_LIST, cells, n);
-  made.im = tuple_mark;
+  made.im = SHIM_TUPLE;
   return made;
 }
-template <class K, class V> ShimCell boxed(const std::unordered_map<K, V>& m) { return boxed(c10::Dict<K, V>(m)); }
+template <class K, class V> ShimCell boxed(const std::unordered_map<K, V>& m) {
+  c10::Dict<K, V> all;
+  for (auto& [key, value] : m) all.insert(key, value);
+  return boxed(all);
+}
 
 }  // namespace shim
 
@@ -136,7 +139,7 @@ class IValue {  // owns its cell; copies share it
   bool isDoubleList() const { return tag() == SHIM_DOUBLES; }
   bool isBoolList() const { return tag() == SHIM_BOOLS; }
   bool isTensorList() const { return tag() == SHIM_TENSORS; }
-  bool isTuple() const { return tag() == SHIM_LIST && held_->im == shim::tuple_mark; }
+  bool isTuple() const { return tag() == SHIM_LIST && held_->im == SHIM_TUPLE; }
   bool isList() const {
     return isIntList() || isDoubleList() || isBoolList() || isTensorList() || (tag() == SHIM_LIST && !isTuple());
   }
@@ -233,7 +236,7 @@ template <class... A> std::shared_ptr<ivalue::Tuple> ivalue::Tuple::create(A&&..
   return create(std::vector<IValue>{IValue(std::forward<A>(elements))...});
 }
 inline size_t ivalue::Tuple::size() const { return elements_.size(); }
-inline IValue::IValue(const std::shared_ptr<ivalue::Tuple>& t) : IValue(t->elements()) { held_->im = shim::tuple_mark; }
+inline IValue::IValue(const std::shared_ptr<ivalue::Tuple>& t) : IValue(t->elements()) { held_->im = SHIM_TUPLE; }
 inline std::shared_ptr<ivalue::Tuple> IValue::toTuple() const {
   TORCH_CHECK(isTuple(), "Expected Tuple but got ", tagKind());
   return ivalue::Tuple::create(toListRef());
