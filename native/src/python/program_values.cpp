@@ -1,9 +1,12 @@
 #include "python/program_values.h"
 
 #include "autograd/autocast.h"
+#include "autograd/profile.h"
+#include "core/lazy_clone.h"
 #include "program/values.h"
 #include "python/dispatch.h"
 #include "python/owned_ref.h"
+#include "python/torch_dispatch.h"
 #include "python/values.h"
 
 namespace shim {
@@ -47,9 +50,12 @@ namespace program {
 void run_step(const Step& step, Storages storages, std::span<const Scalar> parameters) {
   NoGrad off;
   WithoutAutocast no_casts;
+  if (!(python_dispatch && dispatch_mode_active()) && !lazy_clones && !profile::on &&
+      run_kernel(step, storages, parameters))
+    return;
+  Given given(storages, parameters);
   Bound b;
   b.reset(step.args.size());
-  Given given(storages, parameters);
   for (size_t i = 0; i < step.args.size(); ++i) b.set(i, object_of(given.of(step.args[i])));
   OwnedRef result = owned(call_operator(*step.op, b));
   std::vector<Tensor> tensors;
