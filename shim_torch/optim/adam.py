@@ -7,7 +7,6 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.optim.helpers import _to_scalar
 from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
-from shim_torch._impl.optim.local_parts import local_parts
 from shim_torch._impl.optim.per_parameter import Each, add_ratio, check, check_rate, decayed, root, zeros_like
 from shim_torch._impl.table.calls import shim as _shim
 
@@ -77,7 +76,7 @@ class Adam(Each):
         return _AMSGRAD_STATES if group["amsgrad"] else _STATES
 
     def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
-        params, grads, counts, means, squares, *greatest = local_parts(*lists)
+        params, grads, counts, means, squares, *greatest = lists
         beta1, beta2 = group["betas"]
         _shim.adam_step(
             params, grads, means, squares, greatest[0] if greatest else [], counts,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
-from shim_torch._impl.optim.local_parts import local_parts
 from shim_torch._impl.optim.per_parameter import Each, add_scaled, check, check_rate, decayed
 from shim_torch._impl.table.calls import shim as _shim
 
@@ -54,7 +53,7 @@ class SGD(Each):
         """Nothing: the first gradient is the buffer."""
 
     def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
-        params, grads, *buffers = local_parts(*lists)
+        params, grads, *buffers = lists
         _shim.sgd_step(
             params, grads, buffers[0] if buffers else [], float(group["lr"]), float(group["momentum"]),
             float(group["dampening"]), float(group["weight_decay"]), bool(group["nesterov"]), bool(group["maximize"]))  # fmt: skip

@@ -8,6 +8,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.optim import tensor_lists as _together
 from shim_torch._impl.optim.checks import check, check_rate
 from shim_torch._impl.optim.helpers import _device_dtype_check_for_fused, _get_scalar_dtype
+from shim_torch._impl.optim.local_parts import lists_of_parts
 from shim_torch._impl.table.calls import torch
 from shim_torch.autograd.grad_mode import set_grad_enabled
 from shim_torch.optim.optimizer import Optimizer, closure_loss
@@ -98,6 +99,8 @@ class Each(Optimizer):
             for p in lists:
                 self._begin_state(p, self.state[p], group)
             lists = _core.step_lists(params, self.state, names)
+        if lists is None:
+            lists = lists_of_parts(params, self.state, names)
         if not isinstance(lists, tuple):
             return False
         if lists[0]:

@@ -211,3 +211,37 @@ def test_modes_see_what_the_step_is_made_of():
             optimizer.step()
         assert name in seen and not any("adam_step" in call for call in seen)
     assert optimizer.state[p]["step"].item() == 3
+
+
+class Spread:
+    """A tensor that is spread over processes, as far as the lists of a step look at it."""
+
+    is_cuda = True
+
+    mesh = "mesh"
+    placements: tuple = ()
+
+    def __init__(self, local, grad=None):
+        self._local_tensor, self.grad, self._spec = local, grad, self
+
+    def is_partial(self):
+        return False
+
+
+def test_parts_of_spread_parameters():
+    from shim_torch._impl.optim.local_parts import lists_of_parts
+
+    rows = Spread("rows")
+    rows.placements = (rows,)
+
+    def spread(local, grad=None):
+        made = Spread(local, grad=grad)
+        made.placements = rows.placements
+        return made
+
+    p, without = spread("p", grad=spread("g")), spread("other")
+    state = {p: {"step": "count", "exp_avg": spread("mean")}}
+    assert lists_of_parts([p, without], state, ("step", "exp_avg")) == (["p"], ["g"], ["count"], ["mean"])
+    assert lists_of_parts([p], {p: {"step": "count"}}, ("step", "exp_avg")) is None
+    state[p]["exp_avg"].placements = (spread("columns"),)
+    assert lists_of_parts([p], state, ("step", "exp_avg")) is None
