@@ -7,8 +7,17 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.optim.helpers import _to_scalar
 from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
-from shim_torch._impl.optim.local_parts import local_parts
 from shim_torch._impl.optim.per_parameter import Each, add_ratio, check, check_rate, decayed, root, zeros_like
+from shim_torch._impl.table.calls import shim as _shim
+
+_STATES = ("step", "exp_avg", "exp_avg_sq")
+_AMSGRAD_STATES = (*_STATES, "max_exp_avg_sq")
+
+
+def _on_cuda(params: list[Any], group: dict[str, Any]) -> bool:
+    """Whether counts of steps lie beside parameters on CUDA and nothing that a graph reads anew is a number here."""
+    tensors = (group["lr"], *group["betas"])
+    return bool(params) and params[0].is_cuda and not any(isinstance(v, _core.TensorBase) for v in tensors)
 
 
 class Adam(Each):
@@ -61,35 +70,18 @@ class Adam(Each):
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = zeros_like(p)
 
-    def _move_together(self, moving: list[Any], group: dict[str, Any]) -> bool:
-        lr, (beta1, beta2) = group["lr"], group["betas"]
-        if any(isinstance(v, _core.TensorBase) for v in (lr, beta1, beta2)) or any(p.is_complex() for p in moving):
-            return False
-        for p in moving:
-            if not self.state[p]:
-                self._begin_state(p, self.state[p], group)
-        states = [self.state[p] for p in moving]
-        counts = [state["step"] for state in states]
-        on_device = [c.is_cuda for c in counts]
-        if any(on_device) != all(on_device) or not all(on_device or c.numel() == 1 for c in counts):
-            return False
-        # The kernel takes the counts as they are after this step.
-        steps: list[Any] = counts if on_device[0] else [float(c) + 1 for c in counts]
-        if on_device[0] and _core.cuda_each("add", True, counts, (None,), 1.0) is None:
-            return False
-        most = [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else None
-        numbers = (float(lr), float(beta1), float(beta2), float(group["eps"]), float(group["weight_decay"]))
-        options = bool(group["decoupled_weight_decay"]), bool(group["maximize"])
-        means, squares = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq"))
-        lists = local_parts(moving, [p.grad for p in moving], means, squares, most)
-        done = _core.cuda_adam(*lists, steps, numbers, *options)
-        if on_device[0]:
-            if not done:
-                _core.cuda_each("sub", True, counts, (None,), 1.0)
-        elif done:
-            for count in counts:
-                count += 1
-        return bool(done)
+    def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
+        if group["capturable"] and not _on_cuda(params, group):
+            return None
+        return _AMSGRAD_STATES if group["amsgrad"] else _STATES
+
+    def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+        params, grads, counts, means, squares, *greatest = lists
+        beta1, beta2 = group["betas"]
+        _shim.adam_step(
+            params, grads, means, squares, greatest[0] if greatest else [], counts,
+            float(group["lr"]), float(beta1), float(beta2), float(group["weight_decay"]), float(group["eps"]),
+            bool(group["maximize"]), bool(group["decoupled_weight_decay"]))  # fmt: skip
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         beta1, beta2 = group["betas"]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.native import _core
 from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
-from shim_torch._impl.optim.local_parts import local_parts
 from shim_torch._impl.optim.per_parameter import Each, add_scaled, check, check_rate, decayed
+from shim_torch._impl.table.calls import shim as _shim
 
 
 class SGD(Each):
@@ -47,16 +46,17 @@ class SGD(Each):
         )
         super().__init__(params, defaults)
 
-    def _move_together(self, moving: list[Any], group: dict[str, Any]) -> bool:
-        if isinstance(group["lr"], _core.TensorBase) or any(p.grad.is_sparse for p in moving):
-            return False
-        buffers = [self.state[p].get("momentum_buffer") for p in moving] if group["momentum"] else None
-        if buffers is not None and any(b is None for b in buffers):
-            return False
-        numbers = tuple(float(group[name]) for name in ("lr", "momentum", "dampening", "weight_decay"))
-        options = bool(group["nesterov"]), bool(group["maximize"])
-        lists = local_parts(moving, [p.grad for p in moving], buffers)
-        return bool(_core.cuda_sgd(*lists, numbers, *options))
+    def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
+        return ("momentum_buffer",) if group["momentum"] else ()
+
+    def _begin_state(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """Nothing: the first gradient is the buffer."""
+
+    def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+        params, grads, *buffers = lists
+        _shim.sgd_step(
+            params, grads, buffers[0] if buffers else [], float(group["lr"]), float(group["momentum"]),
+            float(group["dampening"]), float(group["weight_decay"]), bool(group["nesterov"]), bool(group["maximize"]))  # fmt: skip
 
     def _move(self, p: Any, g: Any, group: dict[str, Any]) -> None:  # counts no steps, as PyTorch's
         g = decayed(p, g, group)

@@ -206,6 +206,8 @@ def test_operators(simulated, part):
     run(simulated, f"import operator_checks; operator_checks.{part}()")
 
 
-@pytest.mark.parametrize("part", ["values", "training", "outside", "streams", "replays", "fed_back", "graph_training"])
+@pytest.mark.parametrize(
+    "part", ["values", "training", "outside", "streams", "replays", "fed_back", "graph_training", "graph_optimizers"]
+)
 def test_compiled_functions(simulated, part):
     run(simulated, f"import compiled_checks; compiled_checks.{part}()")

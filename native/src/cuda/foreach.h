@@ -1,5 +1,5 @@
 #pragma once
-// Multi-tensor kernels: one operation on many tensors in few launches, for torch._foreach_* and the steps of optimizers. All tensors are contiguous, of one
+// Multi-tensor kernels: one operation on many tensors in few launches, for torch._foreach_*. All tensors are contiguous, of one
 // floating dtype and on one device. False or null where that is not so, or there is no kernel: nothing is written then.
 #include <span>
 
@@ -25,22 +25,5 @@ bool each(const char* op, std::span<const Tensor> outs, std::span<const Tensor> 
 // The norms of order 2, 1 or infinity, one element each of a new tensor.
 enum class Order { two, one, infinity };
 Tensor norms(std::span<const Tensor> tensors, Order order);
-
-struct Adam {
-  double rate, beta1, beta2, eps, weight_decay;
-  bool decoupled, maximize;
-  std::span<const double> steps;   // or on the device:
-  std::span<const Tensor> counts;  // float32, one element each
-};
-// `greatest` (max_exp_avg_sqs) is empty without amsgrad.
-bool adam(std::span<const Tensor> parameters, std::span<const Tensor> gradients, std::span<const Tensor> means,
-    std::span<const Tensor> squares, std::span<const Tensor> greatest, const Adam&);
-
-struct Sgd {
-  double rate, momentum, dampening, weight_decay;
-  bool nesterov, maximize;
-};
-bool sgd(std::span<const Tensor> parameters, std::span<const Tensor> gradients, std::span<const Tensor> buffers,
-    const Sgd&);  // without momentum no buffers
 
 }  // namespace shim::cuda

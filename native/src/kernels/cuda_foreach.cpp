@@ -85,38 +85,4 @@ Tensor cuda_norms(const Value& list, std::string_view order) {
                                                : cuda::Order::infinity);
 }
 
-static bool bumped(std::initializer_list<const Tensors*> lists) {
-  for (const Tensors* l : lists)
-    for (const Tensor& t : *l) t->bump_version();
-  return true;
-}
-
-bool cuda_adam(const Value& parameters, const Value& gradients, const Value& means, const Value& squares,
-    const Value& greatest, const Value& steps, std::span<const double> o, bool decoupled, bool maximize) {
-  CHECK(Kind::Type, o.size() == 5, "cuda_adam: (rate, beta1, beta2, eps, weight_decay)");
-  Tensors t[5], counts;
-  const Value* const lists[] = {&parameters, &gradients, &means, &squares, &greatest};
-  for (int k = 0; k < 5; ++k)
-    if (!tensors_of(*lists[k], &t[k])) return false;
-  std::vector<double> numbers;
-  cuda::Adam how{o[0], o[1], o[2], o[3], o[4], decoupled, maximize, {}, {}};
-  if (numbers_of(steps, t[0].size(), &numbers))
-    how.steps = numbers;
-  else if (tensors_of(steps, &counts))
-    how.counts = counts;
-  else
-    return false;
-  return cuda::adam(t[0], t[1], t[2], t[3], t[4], how) && bumped({&t[0], &t[2], &t[3], &t[4]});
-}
-
-bool cuda_sgd(const Value& parameters, const Value& gradients, const Value& buffers, std::span<const double> o,
-    bool nesterov, bool maximize) {
-  CHECK(Kind::Type, o.size() == 4, "cuda_sgd: (rate, momentum, dampening, weight_decay)");
-  Tensors t[3];
-  const Value* const lists[] = {&parameters, &gradients, &buffers};
-  for (int k = 0; k < 3; ++k)
-    if (!tensors_of(*lists[k], &t[k])) return false;
-  return cuda::sgd(t[0], t[1], t[2], {o[0], o[1], o[2], o[3], nesterov, maximize}) && bumped({&t[0], &t[2]});
-}
-
 }  // namespace shim

@@ -1,5 +1,5 @@
 #pragma once
-// One operation on lists of CUDA tensors, for torch._foreach_* and optimizers. Where no kernel fits there is no answer, and the caller
+// One operation on lists of CUDA tensors, for torch._foreach_*. Where no kernel fits there is no answer, and the caller
 // takes one tensor at a time.
 #include <optional>
 #include <span>
@@ -14,12 +14,5 @@ namespace shim {
 std::optional<std::vector<Tensor>> cuda_each(
     std::string_view op, bool in_place, const Value& self, const Value& others, const Value& numbers);
 Tensor cuda_norms(const Value& list, std::string_view order);  // "two", "one" or "infinity": a tensor of them
-
-// Whether it was done. Steps: numbers, or tensors on the device; settings: rate, beta1, beta2, eps, weight_decay.
-bool cuda_adam(const Value& parameters, const Value& gradients, const Value& means, const Value& squares,
-    const Value& greatest, const Value& steps, std::span<const double> settings, bool decoupled, bool maximize);
-// Settings: rate, momentum, dampening, weight_decay.
-bool cuda_sgd(const Value& parameters, const Value& gradients, const Value& buffers, std::span<const double> settings,
-    bool nesterov, bool maximize);
 
 }  // namespace shim

@@ -12,6 +12,7 @@ void register_kernels() {
   register_layer_kernels();
   register_linalg_kernels();
   register_move_kernels();
+  register_optimizer_kernels();
   register_random_kernels();
   register_recurrent_kernels();
   register_reduce_kernels();

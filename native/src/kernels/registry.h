@@ -13,6 +13,7 @@ void register_indexing_kernels();
 void register_layer_kernels();
 void register_linalg_kernels();
 void register_move_kernels();
+void register_optimizer_kernels();
 void register_pointwise_kernels();
 void register_random_kernels();
 void register_recurrent_kernels();

@@ -78,7 +78,7 @@ const std::unordered_map<std::string_view, TraitReader>& readers() {
       {"forward_error_name", name<&Traits::forward_error_name>},
       {"never_differentiable", flag<&Traits::never_differentiable>}, {"part_of", name<&Traits::part_of>},
       {"gradient_name", name<&Traits::gradient_name>}, {"dim_names", flag<&Traits::dim_names>},
-      {"old_orders", old_orders}};
+      {"renews_numbers", flag<&Traits::renews_numbers>}, {"old_orders", old_orders}};
   return all;
 }
 

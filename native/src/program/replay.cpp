@@ -18,9 +18,65 @@ struct Part {  // of a graph's memory, which lives as long as somebody has it
 };
 void drop_part(void* part, void*) { delete static_cast<Part*>(part); }
 
+template <class F> void each_parameter(const Value& v, F&& visit) {
+  if (auto* list = std::get_if<List>(&v.is))
+    for (const Value& i : *list) each_parameter(i, visit);
+  else if (auto* p = std::get_if<Parameter>(&v.is))
+    visit(*p);
+}
+
+size_t tensors_of(const Step& step) {
+  size_t n = 0;
+  for (const Value& v : step.args) each_tensor(v, [&](const TensorRef&) { ++n; });
+  return n;
+}
+
+// What small inputs on the CPU held, for a call that starts again.
+class Held {
+ public:
+  Held(Storages storages, std::span<const int32_t> which) {
+    for (int32_t s : which) {
+      Storage& from = *storages[size_t(s)];
+      const auto* bytes = static_cast<const std::byte*>(from.data());
+      all_.emplace_back(&from, std::vector<std::byte>(bytes, bytes + from.nbytes()));
+    }
+  }
+  void restore() const {
+    for (const auto& [to, bytes] : all_) std::ranges::copy(bytes, static_cast<std::byte*>(to->data()));
+  }
+
+ private:
+  std::vector<std::pair<Storage*, std::vector<std::byte>>> all_;
+};
+
 }  // namespace
 
+// Which steps renew their numbers, and what nobody else has of these.
+void Replay::look_at_steps() {
+  const Steps& steps = program_->steps();
+  fixed_.resize(steps.parameters.size());
+  std::vector<bool> of_others(steps.storages.size());
+  for (size_t i = 0; i < steps.steps.size(); ++i) {
+    const Step& step = steps.steps[i];
+    if (step.op->traits->renews_numbers && step.op->native) {
+      renewing_.push_back(i);
+      continue;
+    }
+    for (const Value& v : step.args) {
+      each_parameter(v, [&](Parameter p) { fixed_[p.slot] = true; });
+      each_tensor(v, [&](const TensorRef& r) { of_others[size_t(r.storage)] = true; });
+    }
+    for (const TensorRef& r : step.results)
+      if (r.storage >= 0) of_others[size_t(r.storage)] = true;
+  }
+  for (size_t s = 0; s < steps.storages.size(); ++s)
+    if (const StorageSlot& slot = steps.storages[s];
+        slot.device.is_cpu() && slot.origin == StorageSlot::input && !of_others[s])
+      on_cpu_.push_back(int32_t(s));
+}
+
 Replay::Replay(Ref<Program> program) : program_(std::move(program)) {
+  look_at_steps();
   const Steps& steps = program_->steps();
   std::vector<bool> written(steps.storages.size());
   for (const Step& step : steps.steps)
@@ -33,6 +89,7 @@ Replay::Replay(Ref<Program> program) : program_(std::move(program)) {
   bool first = true;
   for (size_t s = 0; s < steps.storages.size(); ++s) {
     const StorageSlot& slot = steps.storages[s];
+    if (std::ranges::find(on_cpu_, int32_t(s)) != on_cpu_.end()) continue;
     if (slot.origin == StorageSlot::input) inputs_.push_back({int32_t(s), nullptr, written[s], false, {}});
     if (!slot.device.is_cuda()) give_up("it has tensors of " + to_string(slot.device));
     if (!first && slot.device != device_) give_up("it has tensors of several devices");
@@ -50,9 +107,27 @@ void Replay::give_up(std::string why) {
 
 // Storages as large as at the trace: what moves is copied whole.
 bool Replay::fits(Storages storages) const {
-  return std::ranges::all_of(inputs_, [&](const Input& i) {
-    return storages[size_t(i.storage)]->nbytes() == program_->steps().storages[size_t(i.storage)].nbytes;
-  });
+  const auto same = [&](int32_t s) {
+    return storages[size_t(s)]->nbytes() == program_->steps().storages[size_t(s)].nbytes;
+  };
+  return std::ranges::all_of(inputs_, same, &Input::storage) && std::ranges::all_of(on_cpu_, same);
+}
+
+bool Replay::same_numbers(std::span<const Scalar> parameters) const {
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (fixed_[i] && !same(parameters[i], parameters_[i])) return false;
+  return true;
+}
+
+// How often kernels took operators that renew numbers.
+uint64_t Replay::kernels_of_renewing() const {
+  std::vector<const Operator*> all;
+  for (size_t i : renewing_) all.push_back(program_->steps().steps[i].op);
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  uint64_t n = 0;
+  for (const Operator* op : all) n += op->calls_native;
+  return n;
 }
 
 // Which inputs are elsewhere than before. A graph that read such a one in its place is given up, for another capture.
@@ -71,12 +146,15 @@ void Replay::look_at(Storages storages) {
 void Replay::run_plain(Storages storages, std::span<const Scalar> parameters) {
   ++counts_.plain;
   last_was_ = "plain";
+  const uint64_t before = kernels_of_renewing();
   program_->run(storages, parameters);
+  if (why_not_.empty() && kernels_of_renewing() != before + renewing_.size())
+    give_up("an optimizer's step is more than its kernel");
 }
 
 void Replay::run(Storages storages, std::span<const Scalar> parameters) {
   if (why_not_.empty()) look_at(storages);
-  if (graph_ && (settings_ != cuda::settings || !std::ranges::equal(parameters, parameters_, same))) graph_ = {};
+  if (graph_ && (settings_ != cuda::settings || !same_numbers(parameters))) graph_ = {};
   if (!why_not_.empty() || !fits(storages) || calls_++ < kCallsBefore) return run_plain(storages, parameters);
   last_was_ = "replayed";
   if (!graph_) {
@@ -84,13 +162,17 @@ void Replay::run(Storages storages, std::span<const Scalar> parameters) {
       give_up("its inputs or numbers differed too often");
       return run_plain(storages, parameters);
     }
+    const Held before(storages, on_cpu_);
     try {
       capture(storages, parameters);
     } catch (const Error& e) {
+      before.restore();
       give_up(std::string("the capture failed: ") + e.what());
       return run_plain(storages, parameters);
     }
     last_was_ = "captured";
+  } else {
+    renew(storages, parameters);
   }
   replay(storages);
 }
@@ -107,12 +189,38 @@ void Replay::capture(Storages storages, std::span<const Scalar> parameters) {
     all[size_t(i.storage)] = i.own;
   }
   const int device = device_.index < 0 ? 0 : device_.index;
-  graph_ = CapturedGraph::of(device, [&] { program_->run(all, parameters); });
+  size_t launches = 0;
+  for (size_t i : renewing_) launches += tensors_of(program_->steps().steps[i]);
+  numbers_ = launches ? std::make_unique<cuda::GraphNumbers>(device, launches) : nullptr;
+  {
+    const cuda::WithGraphNumbers with(numbers_.get());
+    graph_ = CapturedGraph::of(device, [&] { program_->run(all, parameters); });
+  }
   parameters_.assign(parameters.begin(), parameters.end());
   const std::vector<StorageSlot>& slots = program_->steps().storages;
   for (size_t s = 0; s < slots.size(); ++s)
     if (slots[s].origin == StorageSlot::made && slots[s].outlives && all[s]) kept_.emplace_back(int32_t(s), all[s]);
   ++counts_.captured;
+}
+
+// The operators see where tensors lie; what they hold is the graph's, but for those on the CPU.
+void Replay::renew(Storages storages, std::span<const Scalar> parameters) {
+  if (!numbers_) return;
+  std::vector<Ref<Storage>> all(storages.size());
+  for (int32_t s : on_cpu_) all[size_t(s)] = storages[size_t(s)];
+  numbers_->renew();
+  const cuda::WithGraphNumbers with(numbers_.get());
+  for (size_t i : renewing_) {
+    const Step& step = program_->steps().steps[i];
+    for (const Value& v : step.args)
+      each_tensor(v, [&](const TensorRef& r) {
+        const StorageSlot& slot = program_->steps().storages[size_t(r.storage)];
+        if (auto& s = all[size_t(r.storage)]; !s)
+          s = make<Storage>(nullptr, slot.nbytes, slot.device, nullptr, nullptr);
+      });
+    CHECK(Kind::Runtime, run_kernel(step, all, parameters), "a kernel of a graph leaves its operator to others");
+  }
+  CHECK(Kind::Runtime, numbers_->all_renewed(), "an operator has other launches than at the capture");
 }
 
 void Replay::replay(Storages storages) {
@@ -124,6 +232,7 @@ void Replay::replay(Storages storages) {
     ++counts_.copied;
   }
   make_stale();
+  if (numbers_) numbers_->upload(cuda::current_stream(device));
   graph_->launch();
   for (const auto& [slot, memory] : kept_) {
     auto* part = new Part{graph_, memory};

@@ -1,6 +1,10 @@
 #pragma once
 // A program as one CUDA graph: mode "reduce-overhead". The graph reads inputs where they were when it was captured; those that are
 // elsewhere from call to call are copied to a place of their own. What it gives lies in its memory, which the next replay writes again.
+// Operators that renew numbers (ops/traits.h) give it theirs before each replay, and may have tensors on the CPU: counts of steps.
+#include <memory>
+
+#include "cuda/graph_numbers.h"
 #include "program/program.h"
 #include "program/stream_capture.h"
 
@@ -32,7 +36,11 @@ class Replay : public RefCounted {
     bool moves = false;       // it was elsewhere once
     Ref<Storage> own;         // the graph's place for one that moves
   };
+  void look_at_steps();
   bool fits(Storages) const;
+  bool same_numbers(std::span<const Scalar> parameters) const;
+  uint64_t kernels_of_renewing() const;
+  void renew(Storages, std::span<const Scalar> parameters);
   void look_at(Storages);
   void capture(Storages, std::span<const Scalar> parameters);
   void replay(Storages);
@@ -45,6 +53,10 @@ class Replay : public RefCounted {
   std::vector<Input> inputs_;
   std::vector<int32_t> changed_;    // storages of inputs and constants, once for each write
   std::vector<Scalar> parameters_;  // of the graph
+  std::vector<bool> fixed_;         // which of them are others for another graph alone
+  std::vector<size_t> renewing_;    // the steps whose numbers are renewed
+  std::vector<int32_t> on_cpu_;     // inputs that these read and write
+  std::unique_ptr<cuda::GraphNumbers> numbers_;
   Ref<CapturedGraph> graph_;
   std::vector<std::pair<int32_t, Ref<Storage>>> kept_;  // what the graph gives, as it was captured
   std::vector<Ref<Storage>> given_;                     // by the last run

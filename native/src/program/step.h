@@ -78,6 +78,9 @@ Tensor tensor_of(const TensorRef&, Storages);
 // Memory in which the tensor lies as the program's other steps expect it.
 Ref<Storage> storage_as(const Tensor&, const TensorRef& expected);
 
+// One step that gives nothing, as operators over lists do, by the kernel itself: no objects of Python are made. False, with nothing done:
+// there is none for it.
+bool run_kernel(const Step&, Storages, std::span<const Scalar> parameters);
 // One step through the dispatcher. Needs the interpreter's lock.
 void run_step(const Step&, Storages, std::span<const Scalar> parameters);
 // All of them in order, one operator after the other: what a Program must equal.

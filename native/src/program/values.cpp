@@ -66,4 +66,18 @@ shim::Value Given::of(const Value& v) {
       v.is);
 }
 
+bool run_kernel(const Step& step, Storages storages, std::span<const Scalar> parameters) {
+  Operator& op = *step.op;
+  if (!op.native || !op.schema.returns.empty()) return false;
+  Given given(storages, parameters);
+  std::vector<shim::Value> values;
+  values.reserve(step.args.size());
+  for (const Value& v : step.args) values.push_back(given.of(v));
+  Answer answer;
+  op.native(op, values.data(), answer);
+  if (answer.kind == Answer::declined) return false;
+  ++op.calls_native;
+  return true;
+}
+
 }  // namespace shim::program

@@ -136,7 +136,8 @@ int bind_kernels(PyObject* module) {
   register_kernels();
   return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
                  bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||
-                 bind_cuda_foreach(module) < 0 || bind_cuda_convolution(module) < 0 || bind_cuda_recurrent(module) < 0
+                 bind_cuda_foreach(module) < 0 || bind_optimizers(module) < 0 || bind_cuda_convolution(module) < 0 ||
+                 bind_cuda_recurrent(module) < 0
              ? -1
              : bind_getitem(module);
 }

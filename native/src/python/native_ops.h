@@ -12,6 +12,7 @@ bool number_of(PyObject*, Scalar*);  // a Python number; false if it is none
 
 int bind_cuda_kernels(PyObject* module);
 int bind_cuda_foreach(PyObject* module);      // bind_cuda_foreach.cpp
+int bind_optimizers(PyObject* module);        // bind_optimizers.cpp
 int bind_cuda_memory(PyObject* module);       // bind_cuda_memory.cpp
 int bind_cache(PyObject* module);             // bind_cache.cpp
 int bind_cuda_convolution(PyObject* module);  // bind_cuda_convolution.cpp

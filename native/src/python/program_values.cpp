@@ -3,6 +3,7 @@
 #include "autograd/autocast.h"
 #include "program/values.h"
 #include "python/owned_ref.h"
+#include "python/torch_dispatch.h"
 #include "python/values.h"
 
 namespace shim {

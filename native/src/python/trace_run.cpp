@@ -50,6 +50,20 @@ PyObject* results_object(const Session& s, const TreeNode& node) {
   return list;
 }
 
+// f(tensor) for each that the operator writes to, as its schema says.
+template <class F> void each_written(const Operator& op, PyObject* const* args, size_t n, F&& f) {
+  for (size_t i = 0; i < n; ++i)
+    if (const auto& alias = op.schema.args[i].alias; alias && alias->write) each_tensor(args[i], f);
+}
+
+// Gives the results of a call that is deferred. Writes are counted at once.
+PyObject* deferred(Session& s, TreeNode& node, const Given& given, PyObject* const* args, size_t n,
+    std::shared_ptr<TreeNode> held = {}) {
+  each_written(*node.op, args, n, [](TensorImpl& t) { t.bump_version(); });
+  s.defer(node, given.inputs, given.parameters, std::move(held));
+  return results_object(s, node);
+}
+
 TreeNode* known(Session& s, Operator& op, PyObject* const* args, size_t n, Given& given) {
   if (!s.following() || s.at()->next.empty()) return nullptr;
   return known(s, op, Values(args, n).data(), n, composite_wants_gradient(op, args, n), given);
@@ -143,9 +157,10 @@ void before_untraced(PyObject* const* args, size_t n) {
 
 namespace {
 
-// Whether what follows on the known ways are not this operator but, if it is the same call, its parts.
+// Whether what follows on the known ways are not this operator but, if it is the same call, its parts. What gives nothing (an optimizer's
+// step) is always taken whole where it can be: other operators on the way are those that began its state.
 bool taken_apart(const Session& s, const Operator& op) {
-  return s.following() && !s.at()->next.empty() &&
+  return s.following() && !op.schema.returns.empty() && !s.at()->next.empty() &&
          std::ranges::none_of(s.at()->next, [&](const auto& next) { return next->op == &op; });
 }
 
@@ -157,15 +172,10 @@ PyObject* run_traced(Operator& op, PyObject** args, size_t n, PyObject* (*run)(O
   Session* s = tracing_here(args, n);
   if (!s) return run(op, args, n);
   Given given;
-  if (TreeNode* node = known(*s, op, args, n, given)) {
-    s->defer(*node, given.inputs, given.parameters);
-    return results_object(*s, *node);
-  }
+  if (TreeNode* node = known(*s, op, args, n, given)) return deferred(*s, *node, given, args, n);
   if (op.kind != Operator::Composite || s->tree().leaves.contains(&op))
-    if (Foreseen f = foreseen(*s, op, args, n, false, given); f.node) {
-      s->defer(*f.node, given.inputs, given.parameters, f.held);
-      return results_object(*s, *f.node);
-    }
+    if (Foreseen f = foreseen(*s, op, args, n, false, given); f.node)
+      return deferred(*s, *f.node, given, args, n, f.held);
   if (op.kind == Operator::Composite) {
     if (s->tree().leaves.contains(&op) && !taken_apart(*s, op)) run_before(*s, op, args, n);
     return run(op, args, n);
@@ -272,15 +282,13 @@ std::vector<Tensor> execute_node(
     const Scalar* number = a.kind == ArgumentSpec::parameter ? &parameters[parameter++] : nullptr;
     b.set(i, object_of(arguments.of(a, number)));
   }
-  if (node.form != Results::none) {
-    OwnedRef r = owned(run_functional(*node.op, b.data(), n));
-    return produced_by(r.o).tensors;
-  }
-  Storage& written = *inputs[0]->storage();
-  const uint32_t version = written.version().load();
-  OwnedRef r = owned(run_inplace(*node.op, b.data(), n));
-  written.version() = version;  // counted when the operator was called
-  return {};
+  std::vector<std::pair<Storage*, uint32_t>> versions;  // counted when the operator was called
+  each_written(*node.op, b.data(), n,
+      [&](TensorImpl& t) { versions.emplace_back(t.storage().get(), t.storage()->version().load()); });
+  OwnedRef r =
+      owned(node.form == Results::none ? run_inplace(*node.op, b.data(), n) : run_functional(*node.op, b.data(), n));
+  for (auto [storage, version] : versions) storage->version() = version;
+  return node.form == Results::none ? std::vector<Tensor>() : produced_by(r.o).tensors;
 }
 
 }  // namespace shim

@@ -119,12 +119,18 @@ bool list_matches(Names& names, const TreeNode& node, const ArgumentSpec& a, con
   return true;
 }
 
+bool is_floating_tensor(const Value& v) {
+  if (v.tag == Value::list) return std::ranges::any_of(items_of(v), is_floating_tensor);
+  return v.tag == Value::tensor && is_floating(v.t->dtype());
+}
+
 bool is_number(const Value& v, Scalar::Type type) {
   return type == Scalar::Float ? v.tag == Value::real : v.tag == Value::integer && v.width == Value::word;
 }
 
 // A float of an operator that computes each element by itself, and an integer where its tensors are floating, may be another each time.
 bool may_vary(const Operator& op, const Argument& a, const Value& v, bool floating) {
+  if (op.traits->renews_numbers) return floating && !a.type.list && is_number(v, Scalar::Float);
   if (!op.functional && !op.pointwise) return false;
   const Operator& f = op.functional ? *op.functional : op;
   if (!f.pointwise || a.type.list || a.name == "exponent") return false;  // kernels of powers are chosen by it
@@ -244,8 +250,7 @@ std::unique_ptr<TreeNode> node_of(Session& session, Operator& op, const Value* a
   node->depth = session.at()->depth + 1;
   node->slots_before = session.slots();
   Builder b{session, Names(session), *node};
-  const bool floating =
-      std::any_of(args, args + n, [](const Value& v) { return v.tag == Value::tensor && is_floating(v.t->dtype()); });
+  const bool floating = std::any_of(args, args + n, is_floating_tensor);
   bool good = true;
   for (size_t i = 0; good && i < n; ++i) good = b.argument(op.schema.args[i], args[i], floating);
   good = good && b.results(outcome);

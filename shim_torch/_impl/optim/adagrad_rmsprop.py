@@ -14,6 +14,7 @@ from shim_torch._impl.optim.per_parameter import (
     decayed,
     zeros_like,
 )
+from shim_torch._impl.table.calls import shim as _shim
 
 
 class Adagrad(Each):
@@ -77,6 +78,15 @@ class Adagrad(Each):
             return
         state["sum"].addcmul_(g, g, value=1)
         add_ratio(p, g, state["sum"].sqrt().add(group["eps"]), -rate)
+
+    def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
+        return None if not params or params[0].is_cuda else ("step", "sum")
+
+    def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+        params, grads, counts, sums = lists
+        _shim.adagrad_step(
+            params, grads, sums, counts, float(group["lr"]), float(group["lr_decay"]), float(group["weight_decay"]),
+            float(group["eps"]), bool(group["maximize"]))  # fmt: skip
 
     @staticmethod
     def _update_rows(p: Any, g: Any, total: Any, rate: Any, eps: float) -> None:
@@ -150,6 +160,23 @@ class RMSprop(Each):
             add_scaled(p, g, -lr)
         else:
             add_ratio(p, g, scale, -lr)
+
+    def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
+        if group["capturable"] or not params or params[0].is_cuda:
+            return None
+        moves, centred = (
+            ("momentum_buffer",) if group["momentum"] > 0 else (),
+            ("grad_avg",) if group["centered"] else (),
+        )
+        return ("step", "square_avg", *moves, *centred)
+
+    def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+        params, grads, counts, squares, *others = lists
+        buffers = others.pop(0) if group["momentum"] > 0 else []
+        _shim.rmsprop_step(
+            params, grads, squares, buffers, others[0] if others else [], counts, float(group["lr"]),
+            float(group["alpha"]), float(group["weight_decay"]), float(group["eps"]), float(group["momentum"]),
+            bool(group["maximize"]))  # fmt: skip
 
 
 __getattr__ = _module_getattr("torch.optim.adagrad", "adagrad", "rmsprop")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from shim_torch._impl.native import _core
@@ -16,6 +17,22 @@ from shim_torch._impl.optim.per_parameter import (
     root,
     zeros_like,
 )
+from shim_torch._impl.table.calls import shim as _shim
+
+
+def _is_plain(params: list[Any], group: dict[str, Any]) -> bool:
+    """Whether the operators of whole steps, which are for the CPU, may take the parameters."""
+    return bool(params) and not params[0].is_cuda and not group["capturable"]
+
+
+def _numbers(group: dict[str, Any], *names: str) -> Iterator[float]:
+    return (float(group[name]) for name in names)
+
+
+def _of_moments(group: dict[str, Any]) -> tuple[float, ...]:
+    beta1, beta2 = group["betas"]
+    lr, weight_decay, eps = _numbers(group, "lr", "weight_decay", "eps")
+    return lr, float(beta1), float(beta2), weight_decay, eps
 
 
 class Adadelta(Each):
@@ -36,6 +53,14 @@ class Adadelta(Each):
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         state["square_avg"], state["acc_delta"] = zeros_like(p), zeros_like(p)
+
+    def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
+        return ("step", "square_avg", "acc_delta") if _is_plain(params, group) else None
+
+    def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+        params, grads, counts, *states = lists
+        _shim.adadelta_step(
+            params, grads, *states, counts, *_numbers(group, "lr", "rho", "weight_decay", "eps"), bool(group["maximize"]))  # fmt: skip
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         g, rho, eps = decayed(p, g, group), group["rho"], group["eps"]
@@ -62,6 +87,13 @@ class Adamax(Each):
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         state["exp_avg"], state["exp_inf"] = zeros_like(p), zeros_like(p)
+
+    def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
+        return ("step", "exp_avg", "exp_inf") if _is_plain(params, group) else None
+
+    def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+        params, grads, counts, *states = lists
+        _shim.adamax_step(params, grads, *states, counts, *_of_moments(group), bool(group["maximize"]))
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         g, (beta1, beta2) = decayed(p, g, group), group["betas"]
@@ -90,6 +122,15 @@ class NAdam(Each):
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         state["mu_product"] = _scalar(p, group, 1.0)
         state["exp_avg"], state["exp_avg_sq"] = zeros_like(p), zeros_like(p)
+
+    def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
+        return ("step", "exp_avg", "exp_avg_sq", "mu_product") if _is_plain(params, group) else None
+
+    def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+        params, grads, counts, *states = lists
+        _shim.nadam_step(
+            params, grads, *states, counts, *_of_moments(group), float(group["momentum_decay"]), bool(group["maximize"]),
+            bool(group["decoupled_weight_decay"]))  # fmt: skip
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         beta1, beta2 = group["betas"]
@@ -125,6 +166,15 @@ class RAdam(Each):
 
     def _begin(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
         state["exp_avg"], state["exp_avg_sq"] = zeros_like(p), zeros_like(p)
+
+    def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
+        return ("step", "exp_avg", "exp_avg_sq") if _is_plain(params, group) else None
+
+    def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+        params, grads, counts, *states = lists
+        _shim.radam_step(
+            params, grads, *states, counts, *_of_moments(group), bool(group["maximize"]),
+            bool(group["decoupled_weight_decay"]))  # fmt: skip
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         beta1, beta2 = group["betas"]

@@ -32,3 +32,20 @@ def local_parts(*lists: Any) -> tuple[Any, ...]:
             parts.append(t._local_tensor)
         found.append(parts)
     return tuple(found)
+
+
+def lists_of_parts(params: list[Any], state: Any, names: tuple[str, ...]) -> tuple[list[Any], ...] | None:
+    """The lists of a step (``_core.step_lists``) of CUDA parameters that are spread over processes; None where there are none."""
+    moving = [p for p in params if p.grad is not None]
+    if not moving or not all(p.is_cuda and hasattr(p, "_spec") for p in moving):
+        return None
+    states = [state[p] for p in moving]
+    if any(name not in own for own in states for name in names):
+        return None  # they begin one by one
+    columns = {name: [own[name] for own in states] for name in names}
+    spread = [name for name in names if name != "step"]
+    parts = local_parts(moving, [p.grad for p in moving], *(columns[name] for name in spread))
+    if parts[0] is moving:
+        return None
+    columns.update(zip(spread, parts[2:], strict=True))
+    return (parts[0], parts[1], *(columns[name] for name in names))

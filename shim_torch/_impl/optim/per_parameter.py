@@ -8,6 +8,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.optim import tensor_lists as _together
 from shim_torch._impl.optim.checks import check, check_rate
 from shim_torch._impl.optim.helpers import _device_dtype_check_for_fused, _get_scalar_dtype
+from shim_torch._impl.optim.local_parts import lists_of_parts
 from shim_torch._impl.table.calls import torch
 from shim_torch.autograd.grad_mode import set_grad_enabled
 from shim_torch.optim.optimizer import Optimizer, closure_loss
@@ -71,15 +72,48 @@ class Each(Optimizer):
         loss = closure_loss(closure)
         with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
-                moving = [p for p in group["params"] if p.grad is not None]
-                for p in moving:
-                    self._check_param(p, group)
-                for together in _on_each_device(moving):
-                    if together[0].is_cuda and not group.get("differentiable") and self._move_together(together, group):
-                        continue
-                    for p in together:
-                        self._move(p, -p.grad if group["maximize"] else p.grad, group)
+                if not self._move_at_once(group["params"], group):
+                    self._move_each(group)
         return loss
+
+    def _move_each(self, group: dict[str, Any]) -> None:
+        moving = [p for p in group["params"] if p.grad is not None]
+        for p in moving:
+            self._check_param(p, group)
+        alike = _of_each_kind(moving)
+        for together in alike:
+            if len(alike) > 1 and self._move_at_once(together, group):
+                continue
+            if together[0].is_cuda and not group.get("differentiable") and self._move_together(together, group):
+                continue
+            for p in together:
+                self._move(p, -p.grad if group["maximize"] else p.grad, group)
+
+    def _move_at_once(self, params: list[Any], group: dict[str, Any]) -> bool:
+        """Updates the parameters with gradients by one operator; False, with nothing done, where there is none for them."""
+        names = None if group.get("differentiable") else self._operator_states(params, group)
+        if names is None:
+            return False
+        lists = _core.step_lists(params, self.state, names)
+        if isinstance(lists, list):
+            for p in lists:
+                self._begin_state(p, self.state[p], group)
+            lists = _core.step_lists(params, self.state, names)
+        if lists is None:
+            lists = lists_of_parts(params, self.state, names)
+        if not isinstance(lists, tuple):
+            return False
+        if lists[0]:
+            self._operator_step(lists, group)
+        return True
+
+    def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
+        """Which tensors of the states the operator that makes the whole step takes; None where there is none."""
+        return None
+
+    def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
+        """The step of parameters, given with their gradients and the tensors of their states that were named."""
+        raise NotImplementedError
 
     def _move_together(self, moving: list[Any], group: dict[str, Any]) -> bool:
         """Updates a group's CUDA parameters in few launches; False, with nothing done, where no kernel fits."""
@@ -152,13 +186,13 @@ class Each(Optimizer):
         raise NotImplementedError
 
 
-def _on_each_device(moving: list[Any]) -> list[list[Any]]:
-    """Parameters grouped by where they are: a kernel's lists lie on one GPU."""
-    if not moving or not moving[0].is_cuda or _core.cuda_device_count() < 2:
+def _of_each_kind(moving: list[Any]) -> list[list[Any]]:
+    """Parameters grouped by where they are and by dtype: a kernel's lists lie on one GPU, and are of one dtype."""
+    if not moving or not moving[0].is_cuda:
         return [moving] if moving else []
     groups: dict[Any, list[Any]] = {}
     for p in moving:
-        groups.setdefault(p.device, []).append(p)
+        groups.setdefault((p.device, p.dtype), []).append(p)
     return list(groups.values())
 
 

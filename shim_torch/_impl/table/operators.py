@@ -59,6 +59,7 @@ FAMILIES = (
     "random.draws",
     "random.creation",
     "shim.cuda_kernels",
+    "shim.optimizer_steps",
     "shape.joining",
     "reduce.segments",
     "shape.tensor_names",

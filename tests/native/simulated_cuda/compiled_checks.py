@@ -199,3 +199,48 @@ def graph_training():
         losses.append([run(some(4, 6)).item() for _ in range(8)])
     torch.testing.assert_close(*map(torch.tensor, losses))
     assert status()["graphs"].get("replayed", 0) > 2, status()["graphs"]
+
+
+OPTIMIZERS = [
+    ("AdamW", {}),
+    ("Adam", {"amsgrad": True, "weight_decay": 0.1, "maximize": True}),
+    ("AdamW", {"capturable": True}),
+    ("SGD", {"momentum": 0.9, "nesterov": True}),
+]
+
+
+def graph_optimizers():
+    """One graph, whatever the rate and the count of steps: a program's numbers are given to it before each replay."""
+    for name, settings in OPTIMIZERS:
+        torch.manual_seed(0)
+        models = [torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.GELU(), torch.nn.Linear(8, 3)) for _ in range(2)]
+        models[1].load_state_dict(models[0].state_dict())
+        sides = []
+        before = dict(status().get("graphs", {}))
+        for m, compiled in zip(models, (False, True), strict=True):
+            optimizer = getattr(torch.optim, name)(m.cuda().parameters(), lr=0.02, **settings)
+
+            def step(x, m=m, optimizer=optimizer):
+                optimizer.zero_grad()
+                loss = F.mse_loss(m(x), x[:, :3])
+                loss.backward()
+                optimizer.step()
+                return loss
+
+            run = torch.compile(step, mode="reduce-overhead") if compiled else step
+            torch.manual_seed(1)
+            x = some(4, 6)
+            for i in range(12):
+                optimizer.param_groups[0]["lr"] = 0.02 / (1 + i)
+                if i == 8 and "step" in optimizer.state[m[0].bias]:  # what somebody writes counts
+                    for p in m.parameters():
+                        optimizer.state[p]["step"].fill_(2)
+                x.copy_(some(4, 6))
+                run(x)
+            state = [v for p in m.parameters() for v in (p, *optimizer.state[p].values())]
+            sides.append([v.cpu() for v in state])
+        for a, b in zip(*sides, strict=True):
+            torch.testing.assert_close(b, a)
+        graphs = {how: n - before.get(how, 0) for how, n in status()["graphs"].items()}
+        assert graphs == {"plain": 3, "captured": 1, "replayed": 7}, (name, settings, graphs)
+        assert "_step.default" in run._shim_compiled.source

@@ -119,23 +119,30 @@ extern "C" __global__ void __launch_bounds__(256) whole(const C* partial, i64 ea
 #endif
 
 #ifdef ADAM
-// Parameter, gradient, mean, mean square and, for AMSGRAD, the greatest mean square. Where `steps` counts them on the device, size and
-// root are the rate and unused.
-struct Adam {
+// Parameter, gradient, mean, mean square and, for AMSGRAD, the greatest mean square. Where `step` counts on the device, size is the rate
+// and root unused. A graph's numbers are elsewhere.
+struct AdamNumbers {
   double beta1, beta2;
   C eps, decay, size[MOST], root[MOST];
+};
+struct Adam {
+  AdamNumbers own;
+  const AdamNumbers* elsewhere;
   const float* step[MOST];
   int amsgrad, maximize, decoupled, on_device;
 };
 extern "C" __global__ void __launch_bounds__(256) adam(Lists<5> l, Adam o) {
   const int i = tensor_of(l);
-  C size = o.size[i], root = o.root[i];
+  const AdamNumbers* const from = o.elsewhere;
+  const double beta1 = from ? from->beta1 : o.own.beta1, beta2_ = from ? from->beta2 : o.own.beta2;
+  const C eps = from ? from->eps : o.own.eps, decay = from ? from->decay : o.own.decay;
+  C size = from ? from->size[i] : o.own.size[i], root = from ? from->root[i] : o.own.root[i];
   if (o.on_device) {
     const double step = *o.step[i];
-    size = C(double(size) / (1 - pow(o.beta1, step)));
-    root = C(sqrt(1 - pow(o.beta2, step)));
+    size = C(double(size) / (1 - pow(beta1, step)));
+    root = C(sqrt(1 - pow(beta2_, step)));
   }
-  const C fresh1 = C(1 - o.beta1), beta2 = C(o.beta2), fresh2 = C(1 - o.beta2);
+  const C fresh1 = C(1 - beta1), beta2 = C(beta2_), fresh2 = C(1 - beta2_);
   rounds(i64(blockIdx.x - l.first[i]) * CHUNK, l.size[i], [&](i64 at, bool whole, i64 left) {
     Load p = load(l.of[0][i] + at, whole, left), m = load(l.of[2][i] + at, whole, left),
          v = load(l.of[3][i] + at, whole, left), most = v;
@@ -146,9 +153,9 @@ extern "C" __global__ void __launch_bounds__(256) adam(Lists<5> l, Adam o) {
       C x = cast<C>(p.v[k]), g = cast<C>(gradient.v[k]);
       if (o.maximize) g = -g;
       if (o.decoupled)
-        x = x * o.decay;
-      else
-        g = g + o.decay * x;
+        x = x * decay;
+      else if (decay != C(0))
+        g = g + decay * x;
       C mean = cast<C>(m.v[k]), square = cast<C>(v.v[k]);
       mean = fresh1 < C(0.5) ? mean + fresh1 * (g - mean) : g - (g - mean) * (C(1) - fresh1);
       square = square * beta2 + fresh2 * g * g;
@@ -159,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(256) adam(Lists<5> l, Adam o) {
         square = square != square || square > before ? square : before;
         most.v[k] = cast<T>(square);
       }
-      p.v[k] = cast<T>(x - size * (mean / (C(sqrt(square)) / root + o.eps)));
+      p.v[k] = cast<T>(x - size * (mean / (C(sqrt(square)) / root + eps)));
     }
     store(l.of[0][i] + at, p, whole, left);
     store(l.of[2][i] + at, m, whole, left);
@@ -170,12 +177,17 @@ extern "C" __global__ void __launch_bounds__(256) adam(Lists<5> l, Adam o) {
 #endif
 
 #ifdef SGD
-struct Sgd {
+struct SgdNumbers {
   C rate, momentum, fresh, decay;
+};
+struct Sgd {
+  SgdNumbers own;
+  const SgdNumbers* elsewhere;  // a graph's
   int nesterov, maximize, has_momentum;
 };
 extern "C" __global__ void __launch_bounds__(256) sgd(Lists<3> l, Sgd o) {  // parameter, gradient, momentum
   const int i = tensor_of(l);
+  const SgdNumbers n = o.elsewhere ? *o.elsewhere : o.own;
   rounds(i64(blockIdx.x - l.first[i]) * CHUNK, l.size[i], [&](i64 at, bool whole, i64 left) {
     Load p = load(l.of[0][i] + at, whole, left), gradient = load(l.of[1][i] + at, whole, left), b = p;
     if (o.has_momentum) b = load(l.of[2][i] + at, whole, left);
@@ -184,13 +196,13 @@ extern "C" __global__ void __launch_bounds__(256) sgd(Lists<3> l, Sgd o) {  // p
       const C x = cast<C>(p.v[k]);
       C g = cast<C>(gradient.v[k]);
       if (o.maximize) g = -g;
-      if (o.decay != C(0)) g = g + o.decay * x;
+      if (n.decay != C(0)) g = g + n.decay * x;
       if (o.has_momentum) {
-        const C moved = cast<C>(b.v[k]) * o.momentum + o.fresh * g;
+        const C moved = cast<C>(b.v[k]) * n.momentum + n.fresh * g;
         b.v[k] = cast<T>(moved);
-        g = o.nesterov ? g + o.momentum * moved : moved;
+        g = o.nesterov ? g + n.momentum * moved : moved;
       }
-      p.v[k] = cast<T>(x - o.rate * g);
+      p.v[k] = cast<T>(x - n.rate * g);
     }
     store(l.of[0][i] + at, p, whole, left);
     if (o.has_momentum) store(l.of[2][i] + at, b, whole, left);

@@ -9,8 +9,8 @@ from typing import Any
 
 from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared import optimizer_formulas as formulas
 from shim_torch._impl.table.aten_declare import aten
-from shim_torch._impl.table.calls import torch
 
 VALUES = "checked"  # a call may fail for what its tensors hold (compile/deferral.py)
 
@@ -46,17 +46,8 @@ def _adam(decoupled: bool) -> Any:
             for i, p in enumerate(params):
                 step = _number(state_steps[i])
                 g = _unscaled(grads[i], grad_scale, maximize)
-                if weight_decay and decoupled:
-                    p.mul_(1 - lr * weight_decay)
-                elif weight_decay:
-                    g = g.add(p, alpha=weight_decay)
-                exp_avgs[i].lerp_(g, 1 - beta1)
-                exp_avg_sqs[i].mul_(beta2).addcmul_(g, g, value=1 - beta2)
-                second = exp_avg_sqs[i]
-                if amsgrad:
-                    second = max_exp_avg_sqs[i].copy_(torch.maximum(max_exp_avg_sqs[i], second))
-                denominator = (second.sqrt() / (1 - beta2**step) ** 0.5).add_(eps)
-                p.addcdiv_(exp_avgs[i], denominator, value=-lr / (1 - beta1**step))
+                formulas.adam(p, g, exp_avgs[i], exp_avg_sqs[i], max_exp_avg_sqs[i] if amsgrad else None, step, lr=lr, beta1=beta1,
+                              beta2=beta2, weight_decay=weight_decay, eps=eps, decoupled=decoupled)  # fmt: skip
 
     return body
 
@@ -75,16 +66,9 @@ def _fused_sgd_(
     with no_grad():
         for i, p in enumerate(params):
             g = _unscaled(grads[i], grad_scale, maximize)
-            if weight_decay:
-                g = g.add(p, alpha=weight_decay)
-            if momentum:
-                buffer = momentum_buffers[i]
-                if is_first_step:
-                    buffer.copy_(g)
-                else:
-                    buffer.mul_(momentum).add_(g, alpha=1 - dampening)
-                g = g.add(buffer, alpha=momentum) if nesterov else buffer
-            p.add_(g, alpha=-_number(lr))
+            buffer = momentum_buffers[i] if momentum else None
+            formulas.sgd(p, g, buffer, lr=_number(lr), momentum=momentum, dampening=dampening, weight_decay=weight_decay,
+                         nesterov=nesterov, first=is_first_step)  # fmt: skip
 
 
 @aten("_fused_adagrad_", "_fused_adagrad_.tensor_lr")
@@ -97,8 +81,5 @@ def _fused_adagrad_(
     with no_grad():
         for i, p in enumerate(params):
             g = _unscaled(grads[i], grad_scale, maximize)
-            if weight_decay:
-                g = g.add(p, alpha=weight_decay)
-            state_sums[i].addcmul_(g, g)
-            rate = _number(lr) / (1 + (_number(state_steps[i]) - 1) * lr_decay)
-            p.addcdiv_(g, state_sums[i].sqrt().add_(eps), value=-rate)
+            formulas.adagrad(p, g, state_sums[i], _number(state_steps[i]), lr=_number(lr), lr_decay=lr_decay,
+                             weight_decay=weight_decay, eps=eps)  # fmt: skip

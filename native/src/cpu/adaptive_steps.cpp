@@ -1,0 +1,190 @@
+// Steps of Adadelta, Adamax, NAdam and RAdam.
+#include "cpu/optimizer_rules.h"
+
+namespace shim::optimizers {
+namespace {
+
+template <class T, bool decays> struct Adadelta {
+  using C = Wide<T>;
+  Decayed<T, decays> gradient;
+  C rho, fresh, eps, rate;
+  explicit Adadelta(const AdadeltaSettings& o)
+      : gradient(o.maximize, o.weight_decay),
+        rho(C(o.rho)),
+        fresh(C(1 - o.rho)),
+        eps(as_alpha<T>(o.eps)),
+        rate(as_alpha<T>(-o.lr)) {}
+  C root(C x) const { return rounded<T>(std::sqrt(rounded<T>(x + eps))); }
+  C mixed(C mean, C x) const { return rounded<T>(rounded<T>(mean * rho) + fresh * x * x); }
+  void operator()(C& x, C g, C* s) const {
+    g = gradient(g, x);
+    s[0] = mixed(s[0], g);
+    const C move = rounded<T>(rounded<T>(root(s[1]) / root(s[0])) * g);
+    s[1] = mixed(s[1], move);
+    x = x + rate * move;
+  }
+};
+
+template <class T, bool decays> struct Adamax {
+  using C = Wide<T>;
+  Decayed<T, decays> gradient;
+  Lerp<T> mean;
+  C beta2, eps, rate;
+  Adamax(const AdamaxSettings& o, double correction)
+      : gradient(o.maximize, o.weight_decay),
+        mean(1 - o.beta1),
+        beta2(C(o.beta2)),
+        eps(as_alpha<T>(o.eps)),
+        rate(C(-o.lr / correction)) {}
+  void operator()(C& x, C g, C* s) const {
+    g = gradient(g, x);
+    s[0] = mean(s[0], g);
+    s[1] = larger(rounded<T>(s[1] * beta2), rounded<T>(std::fabs(g) + eps));
+    x = x + rate * (s[0] / s[1]);
+  }
+};
+
+// The means of the gradients and of their squares.
+template <class T, bool decays> struct Moments {
+  using C = Wide<T>;
+  Decayed<T, decays> gradient;
+  Lerp<T> mean;
+  C kept, beta2, fresh2, eps;
+  explicit Moments(const AdamSettings& o)
+      : gradient(o.maximize, o.weight_decay),
+        mean(1 - o.beta1),
+        kept(C(o.decoupled ? 1 - o.lr * o.weight_decay : 1)),
+        beta2(C(o.beta2)),
+        fresh2(C(1 - o.beta2)),
+        eps(as_alpha<T>(o.eps)) {}
+  C operator()(C& x, C g, C* s) const {  // gives the gradient
+    g = gradient(g, x);
+    x = rounded<T>(x * kept);
+    s[0] = mean(s[0], g);
+    s[1] = rounded<T>(rounded<T>(s[1] * beta2) + fresh2 * g * g);
+    return g;
+  }
+};
+
+struct NadamRates {
+  double correction, of_gradient, of_mean;
+};
+template <class T, bool decays> struct Nadam {
+  using C = Wide<T>;
+  Moments<T, decays> moments;
+  C correction, of_gradient, of_mean;
+  Nadam(const AdamSettings& o, const NadamRates& r)
+      : moments(o), correction(C(r.correction)), of_gradient(C(r.of_gradient)), of_mean(C(r.of_mean)) {}
+  void operator()(C& x, C g, C* s) const {
+    g = moments(x, g, s);
+    const C scale = rounded<T>(rounded<T>(std::sqrt(rounded<T>(s[1] / correction))) + moments.eps);
+    x = rounded<T>(x + of_gradient * (g / scale));
+    x = x + of_mean * (s[0] / scale);
+  }
+};
+
+struct RadamRates {
+  double correction, root, rectified;
+  bool known;
+};
+template <class T, bool decays> struct Radam {
+  using C = Wide<T>;
+  Moments<T, decays> moments;
+  C rate, correction, root, rectified;
+  bool known;
+  Radam(const AdamSettings& o, const RadamRates& r)
+      : moments(o),
+        rate(as_alpha<T>(-o.lr)),
+        correction(C(r.correction)),
+        root(C(r.root)),
+        rectified(C(r.rectified)),
+        known(r.known) {}
+  void operator()(C& x, C g, C* s) const {
+    moments(x, g, s);
+    C direction = rounded<T>(s[0] / correction);
+    const C inverse = rounded<T>(C(1) / rounded<T>(rounded<T>(std::sqrt(s[1])) + moments.eps));
+    const C scaled = rounded<T>(rounded<T>(direction * rounded<T>(inverse * root)) * rectified);
+    x = x + rate * (known ? scaled : direction);
+  }
+};
+
+RadamRates radam_rates(const AdamSettings& o, double count) {
+  const double late = 1 - std::pow(o.beta2, count), most = 2 / (1 - o.beta2) - 1;
+  const double length = most - 2 * count * std::pow(o.beta2, count) / late;
+  const double ratio = (length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length);
+  const bool known = length > 5;
+  return {1 - std::pow(o.beta1, count), std::sqrt(late), known ? std::sqrt(ratio) : 1, known};
+}
+
+// The product with one more number, as the tensor holds it.
+double multiplied(const TensorImpl& product, double by) {
+  if (product.dtype() == DType::f64) return *product.data_as<double>() *= by;
+  return *product.data_as<float>() *= float(by);
+}
+
+}  // namespace
+
+Stepped adadelta_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList moves,
+    TensorList counts, const AdadeltaSettings& o) {
+  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
+  Stepped r = NotMine{""};
+  chosen(
+      [&](auto decays) {
+        r = stepped(StepLists<2>{parameters, gradients, {squares, moves}, counts},
+            [&]<class T>(double, size_t) { return Adadelta<T, decays>(o); });
+      },
+      o.weight_decay != 0);
+  return r;
+}
+
+Stepped adamax_step(TensorList parameters, TensorList gradients, TensorList means, TensorList largest,
+    TensorList counts, const AdamaxSettings& o) {
+  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
+  Stepped r = NotMine{""};
+  chosen(
+      [&](auto decays) {
+        r = stepped(StepLists<2>{parameters, gradients, {means, largest}, counts},
+            [&]<class T>(double count, size_t) { return Adamax<T, decays>(o, 1 - std::pow(o.beta1, count)); });
+      },
+      o.weight_decay != 0);
+  return r;
+}
+
+Stepped nadam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares,
+    TensorList products, TensorList counts, double momentum_decay, const AdamSettings& o) {
+  if (counts.size() != parameters.size() || products.size() != counts.size() ||
+      !std::ranges::all_of(products, is_count))
+    return NotMine{"no step counts"};
+  const auto momentum = [&](double count) { return o.beta1 * (1 - 0.5 * std::pow(0.96, count * momentum_decay)); };
+  Stepped r = NotMine{""};
+  chosen(
+      [&](auto decays) {
+        const auto make = [&]<class T>(double count, size_t i) {
+          const double now = momentum(count), then = momentum(count + 1), product = multiplied(*products[i], now);
+          return Nadam<T, decays>(o,
+              {1 - std::pow(o.beta2, count), -o.lr * (1 - now) / (1 - product), -o.lr * then / (1 - product * then)});
+        };
+        r = stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make, products);
+      },
+      !o.decoupled && o.weight_decay != 0);
+  return r;
+}
+
+Stepped radam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares, TensorList counts,
+    const AdamSettings& o) {
+  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
+  Stepped r = NotMine{""};
+  double last = -1;
+  RadamRates rates{};
+  chosen(
+      [&](auto decays) {
+        r = stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, [&]<class T>(double count, size_t) {
+          if (count != last) rates = radam_rates(o, last = count);  // most tensors have the same
+          return Radam<T, decays>(o, rates);
+        });
+      },
+      !o.decoupled && o.weight_decay != 0);
+  return r;
+}
+
+}  // namespace shim::optimizers

@@ -1,0 +1,169 @@
+#include "cpu/optimizer_steps.h"
+
+#include "cpu/optimizer_rules.h"
+
+namespace shim::optimizers {
+namespace {
+
+template <class T, bool decays, bool amsgrad> struct Adam {
+  using C = Wide<T>;
+  Decayed<T, decays> gradient;
+  Lerp<T> mean;
+  C kept, beta2, fresh2, root, eps, rate;
+  Adam(const AdamSettings& o, const std::array<double, 2>& corrections)
+      : gradient(o.maximize, o.weight_decay),
+        mean(1 - o.beta1),
+        kept(C(o.decoupled ? 1 - o.lr * o.weight_decay : 1)),
+        beta2(C(o.beta2)),
+        fresh2(C(1 - o.beta2)),
+        root(C(std::sqrt(corrections[1]))),
+        eps(as_alpha<T>(o.eps)),
+        rate(C(-o.lr / corrections[0])) {}
+  void operator()(C& x, C g, C* s) const {
+    g = gradient(g, x);
+    x = rounded<T>(x * kept);
+    s[0] = mean(s[0], g);
+    s[1] = rounded<T>(rounded<T>(s[1] * beta2) + fresh2 * g * g);
+    if constexpr (amsgrad) s[2] = larger(s[2], s[1]);
+    const C size = rounded<T>(rounded<T>(std::sqrt(s[amsgrad ? 2 : 1])) / root);
+    x = x + rate * (s[0] / rounded<T>(size + eps));
+  }
+};
+
+template <class T, bool decays, bool moves> struct Sgd {
+  using C = Wide<T>;
+  Decayed<T, decays> gradient;
+  C kept, momentum, fresh, rate;
+  bool nesterov;
+  explicit Sgd(const SgdSettings& o)
+      : gradient(o.maximize, o.weight_decay),
+        kept(C(o.momentum)),
+        momentum(as_alpha<T>(o.momentum)),
+        fresh(as_alpha<T>(1 - o.dampening)),
+        rate(as_alpha<T>(-o.lr)),
+        nesterov(o.nesterov) {}
+  void operator()(C& x, C g, C* s) const {
+    g = gradient(g, x);
+    if constexpr (moves) {
+      s[0] = rounded<T>(rounded<T>(s[0] * kept) + fresh * g);
+      g = nesterov ? rounded<T>(g + momentum * s[0]) : s[0];
+    }
+    x = x + rate * g;
+  }
+};
+
+template <class T, bool decays> struct Adagrad {
+  using C = Wide<T>;
+  Decayed<T, decays> gradient;
+  C eps, rate;
+  Adagrad(const AdagradSettings& o, double count)
+      : gradient(o.maximize, o.weight_decay), eps(as_alpha<T>(o.eps)), rate(C(-o.lr / (1 + (count - 1) * o.lr_decay))) {}
+  void operator()(C& x, C g, C* s) const {
+    g = gradient(g, x);
+    s[0] = rounded<T>(s[0] + g * g);
+    x = x + rate * (g / rounded<T>(rounded<T>(std::sqrt(s[0])) + eps));
+  }
+};
+
+template <class T, bool decays, bool moves, bool centred> struct Rmsprop {
+  using C = Wide<T>;
+  Decayed<T, decays> gradient;
+  Lerp<T> mean;
+  C alpha, fresh, eps, momentum, rate;
+  explicit Rmsprop(const RmspropSettings& o)
+      : gradient(o.maximize, o.weight_decay),
+        mean(1 - o.alpha),
+        alpha(C(o.alpha)),
+        fresh(C(1 - o.alpha)),
+        eps(as_alpha<T>(o.eps)),
+        momentum(C(o.momentum)),
+        rate(moves ? as_alpha<T>(-o.lr) : C(-o.lr)) {}
+  void operator()(C& x, C g, C* s) const {
+    g = gradient(g, x);
+    C square = s[0] = rounded<T>(rounded<T>(s[0] * alpha) + fresh * g * g);
+    if constexpr (centred) {
+      C& m = s[moves ? 2 : 1];
+      m = mean(m, g);
+      square = rounded<T>(square - m * m);
+    }
+    const C size = rounded<T>(rounded<T>(std::sqrt(square)) + eps);
+    if constexpr (moves) {
+      s[1] = rounded<T>(rounded<T>(s[1] * momentum) + g / size);
+      x = x + rate * s[1];
+    } else {
+      x = x + rate * (g / size);
+    }
+  }
+};
+
+}  // namespace
+
+Stepped adam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares,
+    TensorList greatest, TensorList counts, const AdamSettings& o) {
+  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
+  OfCount corrections([&](double count) -> std::array<double, 2> {
+    return {1 - std::pow(o.beta1, count), 1 - std::pow(o.beta2, count)};
+  });
+  const bool decays = !o.decoupled && o.weight_decay != 0;
+  Stepped r = NotMine{""};
+  chosen(
+      [&](auto decays, auto amsgrad) {
+        const auto make = [&]<class T>(
+                              double count, size_t) { return Adam<T, decays, amsgrad>(o, corrections(count)); };
+        if constexpr (amsgrad)
+          r = stepped(StepLists<3>{parameters, gradients, {means, squares, greatest}, counts}, make);
+        else
+          r = stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make);
+      },
+      decays, !greatest.empty());
+  return r;
+}
+
+Stepped sgd_step(TensorList parameters, TensorList gradients, TensorList buffers, const SgdSettings& o) {
+  Stepped r = NotMine{""};
+  chosen(
+      [&](auto decays, auto moves) {
+        const auto make = [&]<class T>(double, size_t) { return Sgd<T, decays, moves>(o); };
+        if constexpr (moves)
+          r = stepped(StepLists<1>{parameters, gradients, {buffers}, {}}, make);
+        else
+          r = stepped(StepLists<0>{parameters, gradients, {}, {}}, make);
+      },
+      o.weight_decay != 0, !buffers.empty());
+  return r;
+}
+
+Stepped adagrad_step(
+    TensorList parameters, TensorList gradients, TensorList sums, TensorList counts, const AdagradSettings& o) {
+  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
+  Stepped r = NotMine{""};
+  chosen(
+      [&](auto decays) {
+        r = stepped(StepLists<1>{parameters, gradients, {sums}, counts},
+            [&]<class T>(double count, size_t) { return Adagrad<T, decays>(o, count); });
+      },
+      o.weight_decay != 0);
+  return r;
+}
+
+Stepped rmsprop_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList buffers,
+    TensorList means, TensorList counts, const RmspropSettings& o) {
+  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
+  Stepped r = NotMine{""};
+  chosen(
+      [&](auto decays, auto moves, auto centred) {
+        const auto make = [&]<class T>(double, size_t) { return Rmsprop<T, decays, moves, centred>(o); };
+        if constexpr (moves && centred)
+          r = stepped(StepLists<3>{parameters, gradients, {squares, buffers, means}, counts}, make);
+        else if constexpr (moves)
+          r = stepped(StepLists<2>{parameters, gradients, {squares, buffers}, counts}, make);
+        else if constexpr (centred)
+          r = stepped(StepLists<2>{parameters, gradients, {squares, means}, counts}, make);
+        else
+          r = stepped(StepLists<1>{parameters, gradients, {squares}, counts}, make);
+      },
+      o.weight_decay != 0, !buffers.empty(), !means.empty());
+  return r;
+}
+
+}  // namespace shim::optimizers

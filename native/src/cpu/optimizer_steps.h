@@ -1,0 +1,62 @@
+#pragma once
+// One step of an optimizer for lists of CPU tensors, with the arithmetic of the tensor operators that say it: what these would round to the
+// tensors' dtype is rounded. Lists have as many tensors as the first, or none where they are optional. Step counts are tensors of one
+// element on the CPU; they are counted up first.
+#include <tuple>
+
+#include "ops/kernel.h"
+
+namespace shim::optimizers {
+
+using Stepped = Outcome<std::tuple<>>;
+
+struct AdamSettings {
+  double lr, beta1, beta2, weight_decay, eps;
+  bool maximize, decoupled;
+};
+// `greatest`: of the mean squares, for amsgrad.
+Stepped adam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares,
+    TensorList greatest, TensorList counts, const AdamSettings&);
+
+struct SgdSettings {
+  double lr, momentum, dampening, weight_decay;
+  bool nesterov, maximize;
+};
+Stepped sgd_step(TensorList parameters, TensorList gradients, TensorList buffers, const SgdSettings&);
+
+struct AdagradSettings {
+  double lr, lr_decay, weight_decay, eps;
+  bool maximize;
+};
+Stepped adagrad_step(
+    TensorList parameters, TensorList gradients, TensorList sums, TensorList counts, const AdagradSettings&);
+
+struct RmspropSettings {
+  double lr, alpha, weight_decay, eps, momentum;
+  bool maximize;
+};
+// `means`: of the gradients, for the centred one.
+Stepped rmsprop_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList buffers,
+    TensorList means, TensorList counts, const RmspropSettings&);
+
+struct AdadeltaSettings {
+  double lr, rho, weight_decay, eps;
+  bool maximize;
+};
+Stepped adadelta_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList moves,
+    TensorList counts, const AdadeltaSettings&);
+
+struct AdamaxSettings {
+  double lr, beta1, beta2, weight_decay, eps;
+  bool maximize;
+};
+Stepped adamax_step(TensorList parameters, TensorList gradients, TensorList means, TensorList largest,
+    TensorList counts, const AdamaxSettings&);
+
+// `products`: of the momentums until now, tensors as the counts are.
+Stepped nadam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares,
+    TensorList products, TensorList counts, double momentum_decay, const AdamSettings&);
+Stepped radam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares, TensorList counts,
+    const AdamSettings&);
+
+}  // namespace shim::optimizers

@@ -1,0 +1,162 @@
+#include "cuda/optimizer_steps.h"
+
+#include <cmath>
+
+#include "cuda/foreach.h"
+#include "cuda/foreach_lists.h"
+#include "cuda/graph_numbers.h"
+
+namespace shim::cuda {
+
+using namespace foreach_lists;
+using namespace optimizers;
+
+namespace {
+
+template <class C> struct AdamNumbers {
+  double beta1, beta2;
+  C eps, decay, size[kMost], root[kMost];
+};
+template <class C> struct AdamLaunch {
+  AdamNumbers<C> own;
+  const void* elsewhere;
+  const float* step[kMost];
+  int amsgrad, maximize, decoupled, on_device;
+};
+template <class C> struct SgdNumbers {
+  C rate, momentum, fresh, decay;
+};
+template <class C> struct SgdLaunch {
+  SgdNumbers<C> own;
+  const void* elsewhere;
+  int nesterov, maximize, has_momentum;
+};
+
+// Where the kernel of a launch finds its numbers: null, with the launch, or where a graph has them.
+template <class N> const void* place_of(const N& numbers, size_t tensors) {
+  return graph_numbers ? graph_numbers->place(&numbers, sizeof numbers, tensors) : nullptr;
+}
+
+// numbers(which tensors) of the launches that a graph has, which are not made again: true. Else false.
+template <class F> bool renewed(Tensors parameters, F numbers) {
+  if (!graph_numbers || !graph_numbers->renews()) return false;
+  std::vector<size_t> all;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i]->numel()) all.push_back(i);
+  for (size_t at = 0; at < all.size();) {
+    const size_t n = graph_numbers->next_tensors();
+    CHECK(shim::Kind::Runtime, n && at + n <= all.size(), "an operator has other launches than at the capture");
+    const std::vector<size_t> taken(all.begin() + int64_t(at), all.begin() + int64_t(at + n));
+    place_of(numbers(taken), n);
+    at += n;
+  }
+  return true;
+}
+
+Stepped stepped(std::initializer_list<Tensors> written) {
+  for (Tensors l : written)
+    for (const Tensor& t : l) t->bump_version();
+  return std::tuple<>();
+}
+
+// Of counts: they are on the device, on the CPU, or neither.
+enum class Counts { none, device, host };
+Counts kind_of(Tensors counts, const Tensor& beside) {
+  const auto all = [&](auto is) { return std::ranges::all_of(counts, is); };
+  if (all([&](const Tensor& t) {
+        return t->device() == beside->device() && t->dtype() == DType::f32 && t->numel() == 1;
+      }))
+    return Counts::device;
+  if (all([](const Tensor& t) {
+        return t->device().is_cpu() && (t->dtype() == DType::f32 || t->dtype() == DType::f64) && t->numel() == 1;
+      }))
+    return Counts::host;
+  return Counts::none;
+}
+
+double next(const TensorImpl& count) {
+  return 1 + (count.dtype() == DType::f64 ? *count.data_as<double>() : double(*count.data_as<float>()));
+}
+
+void count_up(Tensors counts) {
+  for (const Tensor& t : counts)
+    if (t->dtype() == DType::f64)
+      ++*t->data_as<double>();
+    else
+      ++*t->data_as<float>();
+}
+
+bool count_up_on_device(Tensors counts) {
+  const std::vector<double> ones(counts.size(), 1.0);
+  const Shared number{Share::number, {}};
+  return each("add", counts, counts, {&number, 1}, ones);
+}
+
+}  // namespace
+
+Stepped adam_step(Tensors parameters, Tensors gradients, Tensors means, Tensors squares, Tensors greatest,
+    Tensors counts, const AdamSettings& o) {
+  if (!alike({parameters, gradients, means, squares, greatest}) || gradients.empty() || means.empty() ||
+      squares.empty() || counts.size() != parameters.size())
+    return NotMine{"tensors of other kinds"};
+  const Counts kind = kind_of(counts, parameters[0]);
+  if (kind == Counts::none) return NotMine{"step counts of another kind"};
+  const bool on_device = kind == Counts::device;
+  std::vector<double> steps;
+  if (!on_device)
+    for (const Tensor& t : counts) steps.push_back(next(*t));
+  const DType t = parameters[0]->dtype();
+  const int device = parameters[0]->device().index;
+  const bool done = computed(t, [&](auto zero) {
+    using C = decltype(zero);
+    const auto numbers = [&](const std::vector<size_t>& taken) {
+      AdamNumbers<C> a{o.beta1, o.beta2, C(o.eps), C(o.decoupled ? 1 - o.lr * o.weight_decay : o.weight_decay), {}, {}};
+      for (size_t k = 0; k < taken.size(); ++k) {
+        a.size[k] = C(on_device ? o.lr : o.lr / (1 - std::pow(o.beta1, steps[taken[k]])));
+        a.root[k] = C(on_device ? 1 : std::sqrt(1 - std::pow(o.beta2, steps[taken[k]])));
+      }
+      return a;
+    };
+    if (renewed(parameters, numbers)) return true;
+    const int vector = vector_of_all({parameters, gradients, means, squares, greatest});
+    const auto f = foreach_kernel<entries::foreach::adam>("ADAM", 1, t, vector, device);
+    if (!f || (on_device && !count_up_on_device(counts))) return false;
+    groups<5, C>({parameters, gradients, means, squares, greatest}, vector,
+        [&](auto& l, const std::vector<size_t>& taken, int64_t blocks) {
+          AdamLaunch<C> a{
+              numbers(taken), nullptr, {}, !greatest.empty(), int(o.maximize), int(o.decoupled), int(on_device)};
+          a.elsewhere = place_of(a.own, taken.size());
+          for (size_t k = 0; on_device && k < taken.size(); ++k) a.step[k] = counts[taken[k]]->data_as<float>();
+          launch(f, {blocks}, device, l, a);
+        });
+    return true;
+  });
+  if (!done) return NotMine{"no kernel"};
+  if (!on_device) count_up(counts);
+  return stepped({parameters, means, squares, greatest, counts});
+}
+
+Stepped sgd_step(Tensors parameters, Tensors gradients, Tensors buffers, const SgdSettings& o) {
+  if (!alike({parameters, gradients, buffers}) || gradients.empty()) return NotMine{"tensors of other kinds"};
+  const DType t = parameters[0]->dtype();
+  const int device = parameters[0]->device().index;
+  const bool done = computed(t, [&](auto zero) {
+    using C = decltype(zero);
+    const SgdNumbers<C> numbers{C(o.lr), C(o.momentum), C(1 - o.dampening), C(o.weight_decay)};
+    if (renewed(parameters, [&](const std::vector<size_t>&) { return numbers; })) return true;
+    const int vector = vector_of_all({parameters, gradients, buffers});
+    const auto f = foreach_kernel<entries::foreach::sgd>("SGD", 1, t, vector, device);
+    if (!f) return false;
+    groups<3, C>(
+        {parameters, gradients, buffers}, vector, [&](auto& l, const std::vector<size_t>& taken, int64_t blocks) {
+          SgdLaunch<C> a{numbers, nullptr, int(o.nesterov), int(o.maximize), !buffers.empty()};
+          a.elsewhere = place_of(a.own, taken.size());
+          launch(f, {blocks}, device, l, a);
+        });
+    return true;
+  });
+  if (!done) return NotMine{"no kernel"};
+  return stepped({parameters, buffers});
+}
+
+}  // namespace shim::cuda
