@@ -75,7 +75,7 @@ FormulaPlan& plan_of(Operator& op) {
     if (all[i] == &op) number = i;
   plan.name =
       op.schema.name == "copy" || op.schema.name == "copy_"
-          ? "CopyBackwards"
+          ? "torch::autograd::CopyBackwards"
           : camel(op.traits->part_of ? op.traits->part_of : op.schema.name) + "Backward" + std::to_string(number);
   for (auto& f : op.formulas) plan.single.push_back(planned(op, f));
   // PyTorch's order of the gradients: by the inputs' names.

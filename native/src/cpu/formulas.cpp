@@ -123,7 +123,10 @@ Tensor run_formula(const PointwiseFormula& f, std::span<const TensorOrScalar> in
   }
   if (!first || int(inputs.size()) + 1 > kMaxOperands) return {};
   const DType t = first->dtype(), compute = compute_dtype(t);
-  const BlockKernel kernel = compute == DType::f64 ? f.f64 : f.f32;
+  const BlockKernel kernel = compute == DType::f64        ? f.f64
+                             : t == DType::f16 && f.f16   ? f.f16
+                             : t == DType::bf16 && f.bf16 ? f.bf16
+                                                          : f.f32;
   if (!kernel) return {};
   if (!out)
     out = allocate_like(shape, like, tensors, t);

@@ -9,6 +9,7 @@ struct PointwiseFormula {
   const char* name;
   int tensors, numbers;  // its operands: tensors (some may be numbers), then numbers
   BlockKernel f32, f64;
+  BlockKernel f16 = nullptr, bf16 = nullptr;  // over floats too, which are rounded after each step as PyTorch's are
 };
 
 const PointwiseFormula* pointwise_formula(std::string_view name);  // null if there is none

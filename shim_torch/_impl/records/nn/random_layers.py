@@ -9,6 +9,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.random_fill import drops, rrelu_slopes
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
+from shim_torch._impl.table.refusals import refuse
 from shim_torch._impl.table.rules import type_name
 
 DRAWS = True  # random numbers (compile/deferral.py)
@@ -79,7 +80,7 @@ for _schema, _in_place, _more in (
     method=False,
     inplace=True,
     nested="pointwise",
-    refuses=(("bich", "rrelu_with_noise_out_cpu"),),
+    refuses=(("bic", "rrelu_with_noise_out_cpu"),),
 )
 def rrelu(self, lower, upper, training, generator):
     """x where positive, elsewhere times a slope drawn from U(lower, upper), or their mean when not training."""
@@ -87,6 +88,7 @@ def rrelu(self, lower, upper, training, generator):
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return aten.leaky_relu(self, (lower + upper) / 2).contiguous()
+    refuse(self.dtype, ("h", "rrelu_with_noise_out_cpu"))
     on = _core._pause_tangents(False)  # slopes have none
     try:
         slope = rrelu_slopes(self, lower, upper, generator)

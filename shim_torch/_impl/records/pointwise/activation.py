@@ -130,7 +130,8 @@ def _elu_grad(g, x, alpha, scale, input_scale):
 
 
 def _elu_slope(x, alpha, scale, input_scale):
-    return torch.where(x <= 0, (x * input_scale).exp() * (alpha * scale * input_scale), float(scale))  # of NaN: scale
+    negative = x.masked_fill((x < 0).logical_not(), 0.0)  # whose powers, and their slopes, are finite; of NaN: scale
+    return torch.where(x <= 0, (negative * input_scale).exp() * (alpha * scale * input_scale), float(scale))
 
 
 @op(

@@ -144,9 +144,9 @@ def copysign(xp, self, other):
 
 def _xlogy_self(g, self, other):
     if not isinstance(other, _core.TensorBase):
-        return (g * (math.log(other) if other > 0 else -math.inf if other == 0 else math.nan)).masked_fill(
-            self == 0, 0.0
-        )
+        logarithm = math.log(other) if other > 0 else -math.inf if other == 0 else math.nan
+        slope = g * logarithm
+        return slope if other > 0 else slope.masked_fill(self == 0, 0.0)
     return g * other.to(g.dtype).log().masked_fill((self == 0) & (other <= 0), 0.0)
 
 
@@ -214,6 +214,7 @@ def heaviside(xp, self, values):
     inplace="function",
     out=True,
     pointwise=True,
+    gradient_name=True,
     cast_error="ldexp can't be cast to the desired output type {O}",
 )
 def ldexp(self, other):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.formulas import zeros_as
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
 from shim_torch._impl.table.rules import broadcast, comparison, no_meta_kernel, promote
@@ -30,6 +31,9 @@ for _name, _np, _aliases in (
         numbers="not_first",
         number_overloads=("Scalar",),
         never_differentiable=True,
+        # Only of what is compared in place, whose dtype stays.
+        grad={"self": zeros_as, "other": zeros_as},
+        gradient_name=f"{_name.capitalize()}Backward0/{_name.capitalize()}Backward1",
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))
 
 

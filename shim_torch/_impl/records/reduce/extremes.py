@@ -190,6 +190,7 @@ for _name in ("argmax", "argmin"):
         shape=_arg_shape,
         dtype=_arg_dtype(_name),
         out=True,
+        never_differentiable=True,
         native=_name,
         batching="along_dim_or_none",
         nested="reduction",

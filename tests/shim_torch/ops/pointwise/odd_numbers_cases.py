@@ -10,6 +10,10 @@ def inputs(torch):
         "x": torch.tensor([nan, inf, -inf, 0.0, 3.0, -3.0, 0.5, -0.5, 6.0], requires_grad=True),
         "a": torch.tensor([1.0, 1.0, 2.0, 1.0, nan, nan, inf, inf, -inf], requires_grad=True),
         "b": torch.tensor([1.0, 2.0, 1.0, nan, 1.0, nan, inf, 1.0, -inf], requires_grad=True),
+        "z": torch.tensor([0.0, -0.0, 1.0, nan, inf, -1.0], requires_grad=True),
+        "h": torch.tensor([0.1, 0.7, 0.35, 0.96, 0.0, 1.0], dtype=torch.float16, requires_grad=True),
+        "k": torch.tensor([0.1, 0.7, 0.35, 0.96, 0.0, 1.0], dtype=torch.bfloat16, requires_grad=True),
+        "d": torch.tensor([[1.5], [-0.75]], dtype=torch.float64, requires_grad=True),
         "g": torch.ones(2, 4),
         "p": torch.ones(4),
         "i": torch.tensor([0, 1]),
@@ -38,6 +42,34 @@ F.smooth_l1_loss(a, b)
 F.smooth_l1_loss(a, b, reduction="none", beta=2.0)
 F.huber_loss(a, b, reduction="sum")
 F.huber_loss(a, b, reduction="none", delta=0.5)
+torch.xlogy(z, 0)
+torch.xlogy(z, 2.5)
+torch.xlogy(z, float("nan"))
+torch.xlogy(z, -1)
+torch.xlogy(0, z)
+torch.xlogy(z, z.detach())
+torch.xlogy(h, k)
+torch.xlogy(h, h)
+torch.xlogy(k, k)
+torch.logit(h)
+torch.logit(k)
+torch.logit(h, 0.25)
+torch.hypot(d, z[2:3])
+torch.hypot(h, d)
+torch.remainder(d, h + 1)
+torch.remainder(k[:3], d)
+torch.fmod(d, z[2:3])
+torch.mul(d, h)
+torch.maximum(d, h)
+d.clone().copy_(z[2:3])
+z.clone().copy_(d[0])
+h.double().copy_(k)
+torch.ldexp(d, torch.tensor(3.7))
+torch.ldexp(torch.tensor(3.7), d)
+torch.ldexp(h, i[1])
+torch.ldexp(h, torch.tensor(1.5, dtype=torch.float64))
+F.elu(z).sum() * 1
+F.rrelu(h)
 torch.atan2(a, b)
 torch.atan2(x * 0, x * 0)
 F.layer_norm(g.double(), (4,), p, p)
