@@ -32,6 +32,12 @@ class Fallback final : public Node {  // PyTorch's node of an operator that its 
   std::string op_;
 };
 
+std::vector<Edge> edges_of(PyObject* const* args, size_t n) {
+  std::vector<Edge> edges;
+  each_tensor(args, n, [&](TensorImpl& t) { edges.push_back(gradient_edge(Tensor(&t))); });
+  return edges;
+}
+
 }  // namespace
 
 bool any_requires_grad(PyObject* const* args, size_t n) {
@@ -41,9 +47,7 @@ bool any_requires_grad(PyObject* const* args, size_t n) {
 
 void forbid_derivative(const Tensor& out, const std::string& op, PyObject* const* args, size_t n) {
   auto node = make<Fallback>(op);
-  std::vector<Edge> edges;
-  each_tensor(args, n, [&](TensorImpl& t) { edges.push_back(gradient_edge(Tensor(&t))); });
-  node->set_next_edges(std::move(edges));
+  node->set_next_edges(edges_of(args, n));
   rebase_history(out, node);
 }
 
@@ -71,7 +75,7 @@ void record_history(
     bool flows = !op.recorded;  // operators of torch.library: no formula, no history, as PyTorch
     auto node = make<NotDerivable>(op.schema.qualified());
     if (flows) return;
-    node->set_next_edges({Edge{}});
+    node->set_next_edges(edges_of(args, n));
     for (auto& t : outputs)
       if (can_have_grad(*t)) set_history(t, node);
     return;

@@ -167,7 +167,7 @@ def _by_lapack(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
     return solution.squeeze(-1) if vector else solution, residuals, rank, values
 
 
-@composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+@composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", gradient_name="LinalgLstsqBackward0",
            out=True, **_LINALG, cast_error="torch.linalg.lstsq: Expected solution to be safely castable from {R} dtype, but got solution with dtype {O}", out_order="contiguous_when_resized")  # fmt: skip
 def linalg_lstsq(self, b, rcond, driver):
     """X of least ‖self · X - b‖; residuals where the system has more rows than columns and full rank."""

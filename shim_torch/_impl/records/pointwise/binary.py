@@ -174,6 +174,7 @@ def xlogy(xp, self, other):
     "gcd(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
     dtype=refusing(promote, ("bfc", "gcd_cpu")),
+    never_differentiable=True,
     inplace="function",
     out=True,
 )
@@ -186,6 +187,7 @@ def gcd(xp, self, other):
     "lcm(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
     dtype=refusing(promote, ("bfc", "lcm_cpu")),
+    never_differentiable=True,
     inplace="function",
     out=True,
 )
@@ -202,7 +204,7 @@ def _heaviside_dtype(self, values):
     return self.dtype
 
 
-@op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True, native="heaviside",
+@op("heaviside(Tensor self, Tensor values) -> Tensor", gradient_name="torch::autograd::NotImplemented", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True, native="heaviside",
     grad={"self": underived("heaviside"), "values": underived("heaviside")}, out_dtype="heaviside is not yet implemented for tensors with different dtypes.", out_error_name="aten::heaviside")  # fmt: skip
 def heaviside(xp, self, values):
     """0 for negative elements and NaN, 1 for positive ones, ``values`` for 0; both real, of one dtype; no gradient."""
@@ -239,6 +241,7 @@ for _name, _np, _symbol, _refused in (
         None,
         refused=(_refused,),
         symbol=_symbol,
+        never_differentiable=True,
         numbers="not_all",
         number_overloads=("Tensor_Scalar" if "shift" in _name else "Scalar", "Scalar_Tensor"),
     )

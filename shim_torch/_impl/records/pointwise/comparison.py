@@ -103,13 +103,19 @@ def allclose(self, other, rtol, atol, equal_nan):
     return bool(self.isclose(other, rtol, atol, equal_nan).all())
 
 
+def _isin_dtype(elements: Any, test_elements: Any) -> Any:
+    for x in (elements, test_elements):
+        if isinstance(x, _core.TensorBase) and (x.is_complex() or x.dtype is _core.bool):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {_scalar(x)}")
+    return promote(elements, test_elements), _core.bool
+
+
 @op(
     "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     shape=lambda elements: getattr(elements, "shape", ()),
-    dtype=lambda elements, test_elements: (promote(elements, test_elements), _core.bool),
+    dtype=lambda elements, test_elements: _isin_dtype(elements, test_elements),
     out=True,
     native="isin",
-    refuses=(("bc", "Unsupported input type encountered for isin(): {}"),),
     numbers="not_all",
     out_dtype="structured",
     never_differentiable=True,

@@ -6,7 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import aten
-from shim_torch._impl.table.record import composite
+from shim_torch._impl.table.record import composite, node_name
 
 # (schema of the arguments, (view method, name of its node)): the tensor takes the place of its view.
 _INPLACE = {
@@ -119,11 +119,24 @@ def _copied_list(name: str) -> Any:
 
 for _schema, (_name, _node) in _INPLACE.items():
     composite(f"{_schema} -> Tensor(a!)", function=_name == "as_strided", gradient_name=_node)(_replaced(_name))
+
+
+def _node_of_copy(schema: str) -> str:
+    """PyTorch's name of the node of a view's copy: squeeze_copy.dim(…) -> SqueezeBackward1_copy."""
+    name, _, overload = schema.partition("(")[0].partition(".")
+    number = {"dim": 1, "dims": 2, "dtype": 1}.get(overload, 0)
+    return f"{node_name(name.removesuffix('_copy')).removesuffix('0')}{number}_copy"
+
+
 for _schema, (_name, _traits) in _COPIES.items():
     _count = _schema.split("*,")[0].rstrip(", )").count(",")
-    composite(f"{_schema} -> Tensor", out=True, method=False, **_traits)(_copied(_name, _count))
+    composite(f"{_schema} -> Tensor", out=True, method=False, gradient_name=_node_of_copy(_schema), **_traits)(
+        _copied(_name, _count)
+    )
 for _schema, (_name, _traits) in _LIST_COPIES.items():
-    composite(f"{_schema} -> Tensor[]", out=True, method=False, **_traits)(_copied_list(_name))
+    composite(f"{_schema} -> Tensor[]", out=True, method=False, gradient_name=_node_of_copy(_schema), **_traits)(
+        _copied_list(_name)
+    )
 
 
 @composite("t_(Tensor(a!) self) -> Tensor(a!)", function=False, gradient_name="TBackward1")
