@@ -1,7 +1,6 @@
 // Pointwise formulas with exponentials and the like: multiplications and additions are fused where the processor can.
 #include <cmath>
 
-#include "cpu/convert.h"
 #include "cpu/formulas.h"
 #include "cpu/vector_math.h"
 
@@ -87,8 +86,6 @@ struct Logit {
     return l_of(y / (T(1) - y));
   }
 };
-inline float rounded_half(float x) { return to_float(to_half(x)); }
-inline float rounded_bfloat16(float x) { return to_float(to_bfloat16(x)); }
 template <float (*rounded)(float)> struct LogitInSteps {
   static float f(float x, float p, float q) {
     const float y = p < 0 || x != x ? x : x < p ? p : x > q ? q : x;
@@ -123,6 +120,7 @@ struct SoftplusSlope {
     return x * beta > threshold ? g : g * logistic(x * beta);
   }
 };
+FORMULA2(LogSigmoidSlope, x* logistic(-p));
 struct MishSlope {
   template <class T> static T f(T g, T x) {
     const T e = e_of(x > T(20) ? T(20) : x), n = e * (e + T(2)), t = n / (n + T(2));
@@ -198,6 +196,7 @@ constexpr PointwiseFormula kCurved[] = {
     formula_of<GeluSlope, 2, 0>("gelu_backward"),
     formula_of<GeluTanhSlope, 2, 0>("gelu_tanh_backward"),
     formula_of<SoftplusSlope, 2, 2>("softplus_backward"),
+    formula_of<LogSigmoidSlope, 2, 0>("log_sigmoid_backward"),
     formula_of<MishSlope, 2, 0>("mish_backward"),
     formula_of<BceLogits, 2, 0>("bce_with_logits"),
     formula_of<Bce, 2, 0>("binary_cross_entropy"),
