@@ -229,7 +229,8 @@ def _str(self: Any, *, tensor_contents: str | None = None) -> str:
         suffixes.append("grad_fn=<Invalid>")
         return _add_suffixes(prefix + text, suffixes, indent)
     if node is not None:
-        suffixes.append(f"grad_fn=<{node.name() if hasattr(node, 'name') else type(node).__name__}>")
+        name = node.name() if hasattr(node, "name") else type(node).__name__
+        suffixes.append(f"grad_fn=<{name.rpartition('::')[2]}>")
     elif self.requires_grad:
         suffixes.append("requires_grad=True")
     tangent = _core._get_tangent(self)

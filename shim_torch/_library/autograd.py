@@ -74,8 +74,6 @@ def make_autograd_kernel(definition: Any) -> Callable[..., Any]:
         flat, shape = _flatten(args)
         if not _core.wants_gradient(*flat):
             return below_autograd(op, args, kwargs)
-        if definition._backward_fn is None and op._schema.is_mutable:
-            return below_autograd(op, args, kwargs)
         from .. import autograd
 
         outer: list[type] = []  # what the operator returned: a list or a tuple; empty for a single value

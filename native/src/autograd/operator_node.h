@@ -23,7 +23,7 @@ extern bool operators_are_traced;  // each is to be seen (trace/)
 bool nobody_looks_on();            // nor is a gradient of gradients wanted: kernels may be called without operators
 
 // Which operand of two is a number, in the order of their nodes' names.
-enum class NumberAt : uint8_t { second, none, first };
+enum class NumberAt : uint8_t { second, none, first, right_operator };  // the last: 2 - x, of the tensor's __rsub__
 
 class OperatorNode : public Node {
  public:

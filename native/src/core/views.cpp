@@ -240,10 +240,9 @@ Tensor unfold(const TensorImpl& t, int64_t dim, int64_t size, int64_t step) {
   return make_checked_view(t, g.sizes, g.strides, t.storage_offset());
 }
 
-Tensor diagonal(const TensorImpl& t, int64_t shift, int64_t d1, int64_t d2) {
-  d1 = wrap_dim(d1, t.dim());
-  d2 = wrap_dim(d2, t.dim());
-  CHECK(Kind::Runtime, d1 != d2, "diagonal dimensions cannot be identical ", d1, ", ", d2);
+Tensor diagonal(const TensorImpl& t, int64_t shift, int64_t dim1, int64_t dim2) {
+  const int64_t d1 = wrap_dim(dim1, t.dim()), d2 = wrap_dim(dim2, t.dim());
+  CHECK(Kind::Runtime, d1 != d2, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
   ViewGeometry g(t);
   int64_t n1 = g.sizes[size_t(d1)], n2 = g.sizes[size_t(d2)], s1 = g.strides[size_t(d1)], s2 = g.strides[size_t(d2)];
   int64_t length = std::max<int64_t>(shift >= 0 ? std::min(n1, n2 - shift) : std::min(n1 + shift, n2), 0);

@@ -67,11 +67,14 @@ Outcome<Tensor> formula_of_wide_floats(
   return formula_of_operands(f, self, inputs, in_place);
 }
 
-Outcome<Tensor> formula_gradient(const Tensor& g, const Tensor& saved, std::string_view name) {
+Outcome<Tensor> formula_gradient(
+    const Tensor& g, const Tensor& saved, std::string_view name, double p, double q, double r) {
   const PointwiseFormula* f = pointwise_formula(name);
-  if (!f || f->tensors != 2 || f->numbers) return NotMine{"no formula of two tensors"};
-  const TensorOrScalar inputs[2] = {operand(g), operand(saved)};
-  return written<false>(g, kNoFormula, [&](const Tensor&) { return run_formula(*f, inputs); });
+  if (!f || f->tensors != 2) return NotMine{"no formula of two tensors"};
+  const auto number = [](double v) { return TensorOrScalar{nullptr, {Scalar::Float, 0, v}}; };
+  const TensorOrScalar inputs[5] = {operand(g), operand(saved), number(p), number(q), number(r)};
+  return written<false>(
+      g, kNoFormula, [&](const Tensor&) { return run_formula(*f, std::span(inputs, size_t(2 + f->numbers))); });
 }
 
 template <bool in_place> Outcome<Tensor> power(const Tensor& self, const TensorOrScalar& exponent) {

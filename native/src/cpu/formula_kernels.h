@@ -28,8 +28,9 @@ Outcome<Tensor> wide_formula_kernel(Registered<PointwiseFormula> f, const Tensor
   return formula_of_wide_floats(*f, self, inputs, in_place);
 }
 
-// The formula `name` of a gradient and what was saved: pointwise_backward of those without numbers.
-Outcome<Tensor> formula_gradient(const Tensor& grad_output, const Tensor& saved, std::string_view name);
+// The formula `name` of a gradient, what was saved, and as many of the numbers as it has: pointwise_backward.
+Outcome<Tensor> formula_gradient(
+    const Tensor& grad_output, const Tensor& saved, std::string_view name, double p, double q, double r);
 // Of real floats to a number that is simpler than powers in general.
 template <bool in_place> Outcome<Tensor> power(const Tensor& self, const TensorOrScalar& exponent);
 template <bool in_place> Outcome<Tensor> logit(const Tensor& self, std::optional<double> eps);

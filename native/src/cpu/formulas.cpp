@@ -49,6 +49,7 @@ FORMULA2(ReluSlope, p <= T(0) ? T(0) : x);  // x: the gradient, p: what was save
 FORMULA2(TanhSlope, x*(T(1) - p * p));
 FORMULA2(SigmoidSlope, x*((T(1) - p) * p));
 FORMULA3(LeakySlope, p > T(0) ? x : x * q);
+FORMULA2(HardswishSlope, p <= T(-3) ? T(0) : p < T(3) ? x * (p / T(3) + T(0.5)) : x);
 FORMULA3(SmoothL1, size_of(x - p) < q ? T(0.5) * (x - p) * (x - p) / q : size_of(x - p) - T(0.5) * q);
 FORMULA3(Huber, size_of(x - p) <= q ? T(0.5) * (x - p) * (x - p) : q * (size_of(x - p) - T(0.5) * q));
 FORMULA2(SquaredError, (x - p) * (x - p));
@@ -59,6 +60,16 @@ FORMULA1(InverseSquare, T(1) / (x * x));
 FORMULA1(Itself, x);
 FORMULA1(Angle, x != x ? x : x < T(0) ? T(3.14159265358979323846) : T(0));
 FORMULA3(RoundTo, q == T(0) ? std::nearbyint(x * p) / p : std::nearbyint(x / q) * q);  // p: 10^digits, or q: 10^-digits
+
+struct CubeInSteps {
+  static float f(float x) { return rounded_bfloat16(x * x) * x; }
+};
+struct InverseSquareInSteps {
+  static float f(float x) { return 1 / rounded_bfloat16(x * x); }
+};
+struct SigmoidSlopeInSteps {
+  static float f(float g, float y) { return rounded_half(g * rounded_half(1 - y)) * y; }
+};
 
 constexpr PointwiseFormula kPlain[] = {
     formula_of<Lerp, 3, 0>("lerp"),
@@ -79,15 +90,19 @@ constexpr PointwiseFormula kPlain[] = {
     formula_of<OwnedRef, 3, 0>("clamp_between"),
     formula_of<ReluSlope, 2, 0>("relu_backward"),
     formula_of<TanhSlope, 2, 0>("tanh_backward"),
-    formula_of<SigmoidSlope, 2, 0>("sigmoid_backward"),
+    {"sigmoid_backward", 2, 0, formula_loop<SigmoidSlope, float, 2>, formula_loop<SigmoidSlope, double, 2>,
+        formula_loop<SigmoidSlopeInSteps, float, 2>},
     formula_of<LeakySlope, 2, 1>("leaky_relu_backward"),
+    formula_of<HardswishSlope, 2, 0>("hardswish_backward"),
     formula_of<SmoothL1, 2, 1>("smooth_l1"),
     formula_of<Huber, 2, 1>("huber"),
     formula_of<SquaredError, 2, 0>("squared_error"),
     formula_of<AbsoluteError, 2, 0>("absolute_error"),
     formula_of<Heaviside, 2, 0>("heaviside"),
-    formula_of<Cube, 1, 0>("cube"),
-    formula_of<InverseSquare, 1, 0>("inverse_square"),
+    {"cube", 1, 0, formula_loop<Cube, float, 1>, formula_loop<Cube, double, 1>, nullptr,
+        formula_loop<CubeInSteps, float, 1>},
+    {"inverse_square", 1, 0, formula_loop<InverseSquare, float, 1>, formula_loop<InverseSquare, double, 1>, nullptr,
+        formula_loop<InverseSquareInSteps, float, 1>},
     formula_of<Itself, 1, 0>("itself"),
     formula_of<Angle, 1, 0>("angle"),
     formula_of<RoundTo, 1, 2>("round_to"),
@@ -123,7 +138,10 @@ Tensor run_formula(const PointwiseFormula& f, std::span<const TensorOrScalar> in
   }
   if (!first || int(inputs.size()) + 1 > kMaxOperands) return {};
   const DType t = first->dtype(), compute = compute_dtype(t);
-  const BlockKernel kernel = compute == DType::f64 ? f.f64 : f.f32;
+  const BlockKernel kernel = compute == DType::f64        ? f.f64
+                             : t == DType::f16 && f.f16   ? f.f16
+                             : t == DType::bf16 && f.bf16 ? f.bf16
+                                                          : f.f32;
   if (!kernel) return {};
   if (!out)
     out = allocate_like(shape, like, tensors, t);

@@ -1,5 +1,6 @@
 #pragma once
 // Pointwise operators of floating tensors and numbers that are one loop: activations with their parameters, lerp, addcmul, slopes.
+#include "cpu/convert.h"
 #include "cpu/kernel_table.h"
 #include "cpu/pointwise.h"
 
@@ -9,6 +10,7 @@ struct PointwiseFormula {
   const char* name;
   int tensors, numbers;  // its operands: tensors (some may be numbers), then numbers
   BlockKernel f32, f64;
+  BlockKernel f16 = nullptr, bf16 = nullptr;  // over floats too, which are rounded after each step as PyTorch's are
 };
 
 const PointwiseFormula* pointwise_formula(std::string_view name);  // null if there is none
@@ -20,6 +22,9 @@ Tensor run_formula(const PointwiseFormula&, std::span<const TensorOrScalar> inpu
 // The tables' parts.
 std::span<const PointwiseFormula> plain_formulas();   // formulas.cpp: arithmetic
 std::span<const PointwiseFormula> curved_formulas();  // formulas_curved.cpp: with exponentials and the like
+
+inline float rounded_half(float x) { return to_float(to_half(x)); }
+inline float rounded_bfloat16(float x) { return to_float(to_bfloat16(x)); }
 
 template <class Op, class T, int inputs>
 SHIM_MATH_CLONES void formula_loop(char* out, const char* const* in, int64_t n) {

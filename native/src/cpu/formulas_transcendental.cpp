@@ -86,6 +86,15 @@ struct Logit {
     return l_of(y / (T(1) - y));
   }
 };
+template <float (*rounded)(float)> struct LogitInSteps {
+  static float f(float x, float p, float q) {
+    const float y = p < 0 || x != x ? x : x < p ? p : x > q ? q : x;
+    return l_of(rounded(y / rounded(1 - y)));
+  }
+};
+template <float (*rounded)(float)> struct XlogyInSteps {
+  static float f(float x, float p) { return p != p ? p : x == 0 ? 0 : x * rounded(l_of(p)); }
+};
 
 // Slopes: g is the gradient.
 struct SiluSlope {
@@ -111,6 +120,7 @@ struct SoftplusSlope {
     return x * beta > threshold ? g : g * logistic(x * beta);
   }
 };
+FORMULA2(LogSigmoidSlope, x* logistic(-p));
 struct MishSlope {
   template <class T> static T f(T g, T x) {
     const T e = e_of(x > T(20) ? T(20) : x), n = e * (e + T(2)), t = n / (n + T(2));
@@ -175,15 +185,18 @@ constexpr PointwiseFormula kCurved[] = {
     formula_of<Softplus, 1, 2>("softplus"),
     formula_of<Elu, 1, 3>("elu"),
     formula_of<Mish, 1, 0>("mish"),
-    formula_of<Xlogy, 2, 0>("xlogy"),
+    {"xlogy", 2, 0, formula_loop<Xlogy, float, 2>, formula_loop<Xlogy, double, 2>,
+        formula_loop<XlogyInSteps<rounded_half>, float, 2>, formula_loop<XlogyInSteps<rounded_bfloat16>, float, 2>},
     formula_of<Xlog1py, 2, 0>("xlog1py"),
     formula_of<LogAddExp, 2, 0>("logaddexp"),
     formula_of<LogAddExp2, 2, 0>("logaddexp2"),
-    formula_of<Logit, 1, 2>("logit_of"),
+    {"logit_of", 1, 2, formula_loop<Logit, float, 3>, formula_loop<Logit, double, 3>,
+        formula_loop<LogitInSteps<rounded_half>, float, 3>, formula_loop<LogitInSteps<rounded_bfloat16>, float, 3>},
     formula_of<SiluSlope, 2, 0>("silu_backward"),
     formula_of<GeluSlope, 2, 0>("gelu_backward"),
     formula_of<GeluTanhSlope, 2, 0>("gelu_tanh_backward"),
     formula_of<SoftplusSlope, 2, 2>("softplus_backward"),
+    formula_of<LogSigmoidSlope, 2, 0>("log_sigmoid_backward"),
     formula_of<MishSlope, 2, 0>("mish_backward"),
     formula_of<BceLogits, 2, 0>("bce_with_logits"),
     formula_of<Bce, 2, 0>("binary_cross_entropy"),

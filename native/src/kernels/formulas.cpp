@@ -51,10 +51,7 @@ void register_formula_kernels() {
   add_all(curved_formulas(), kArities);
   add_all(special_formulas(), kWideArities);
   register_kernel<&polygamma, kCpu>("polygamma");
-  register_kernel<[](const Tensor& g, const Tensor& saved, std::string_view name, Ignored, Ignored, Ignored) {
-    return formula_gradient(g, saved, name);
-  },
-      kCpu>("pointwise_backward");
+  register_kernel<&formula_gradient, kCpu>("pointwise_backward");
   register_kernel<&power<false>, kCpu>("pow");
   register_kernel<&power<true>, kCpu>("pow_");
   register_kernel<&logit<false>, kCpu>("logit");

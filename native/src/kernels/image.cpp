@@ -62,7 +62,6 @@ Outcome<Tensor> bilinear2d_vec(const Tensor& self, Size size, bool align_corners
 }
 
 void register_pools() {
-  register_kernel<&max_pool_with_indices<1>, kCpu>("max_pool1d_with_indices");
   register_kernel<&max_pool_with_indices<2>, kCpu>("max_pool2d_with_indices");
   register_kernel<&max_pool3d_with_indices, kCpu>("max_pool3d_with_indices");
   register_kernel<&max_pool<&max_pool_with_indices<1>>, kCpuWithoutHistory>("max_pool1d");
@@ -73,7 +72,6 @@ void register_pools() {
   register_kernel<&avg_pool1d, kCpuWithoutHistory>("avg_pool1d");
   register_kernel<&avg_pool<&mean_pool<2>>, kCpuWithoutHistory>("avg_pool2d");
   register_kernel<&avg_pool<&mean_pool3d>, kCpuWithoutHistory>("avg_pool3d");
-  register_kernel<&adaptive_max_pool<1>, kCpu>("adaptive_max_pool1d");
   register_kernel<&adaptive_max_pool<2>, kCpu>("adaptive_max_pool2d");
   register_kernel<&adaptive_max_pool<3>, kCpu>("adaptive_max_pool3d");
   register_kernel<&adaptive_avg_pool<1>, kCpuWithoutHistory>("adaptive_avg_pool1d");

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "python/forward_mode.h"
+#include "python/function.h"
 #include "python/module_function.h"
 
 namespace shim {
@@ -37,8 +38,9 @@ PyObject* pause(PyObject*, PyObject* on) {  // -> whether it was on; the level s
 PyMethodDef forward_mode_functions[] = {function<&enter_level>("_enter_dual_level"),
     function<&leave_level>("_exit_dual_level"),
     function<[](const Tensor& t, const Tensor& tangent) { set_tangent(t, tangent); }>("_set_tangent"),
-    function<&get>("_get_tangent"), function<[] { return forward_level() != 0; }>("_is_dual_level_open"),
-    {"_pause_tangents", pause, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+    function<&get>("_get_tangent"), function<&want_own_tangents>("_want_own_tangents"),
+    function<[] { return forward_level() != 0; }>("_is_dual_level_open"), {"_pause_tangents", pause, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

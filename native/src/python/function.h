@@ -33,14 +33,19 @@ class FunctionNode final : public Node {
   Grads apply(Grads&& grads) override;
 
   std::vector<bool> is_tensor_input;  // one an argument of apply()
+  std::vector<InputMeta> given;       // one a tensor among them, where a transform of torch.func ran
   std::vector<FunctionOutput> outputs;
 
  private:
   PyObject* call_backward(PyObject* args);
+  PyObject* transposed_jvp(PyObject* args);
   Grads results(PyObject* r);
   PyFunction* ctx_;
   std::string name_;
 };
+
+// Whether backward is run for what its gradient by the cotangents is, which the Function's own jvp gives. -> what it was.
+bool want_own_tangents(bool on);
 
 // Gives the results of forward their history; `args` are apply()'s. A new tuple; null with an error set.
 // RuntimeError where an input that is returned as it came is saved by a setup_context.

@@ -166,7 +166,11 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
     std::vector<Edge> edges;
     for (size_t i = 0; i < n; ++i) {
       node->is_tensor_input.push_back(is_tensor(args[i]));
-      if (is_tensor(args[i])) edges.push_back(gradient_edge(Tensor(unwrap(args[i]))));
+      if (!is_tensor(args[i])) continue;
+      const TensorImpl& t = *unwrap(args[i]);
+      edges.push_back(gradient_edge(Tensor(unwrap(args[i]))));
+      if (__builtin_expect(running_transforms() != 0, 0))
+        node->given.push_back({{t.sizes().begin(), t.sizes().end()}, t.dtype(), t.device()});
     }
     node->set_next_edges(std::move(edges));
   }

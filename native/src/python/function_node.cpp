@@ -3,6 +3,7 @@
 #include "python/owned_ref.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shim {
 namespace {
@@ -11,7 +12,11 @@ PyObject* interned(const char* s) { return PyUnicode_InternFromString(s); }
 
 Tensor zeros_like_meta(const InputMeta& m) { return engine_ops().zeros(m.sizes, m.dtype, m.device); }
 
+thread_local bool own_tangents = false;
+
 }  // namespace
+
+bool want_own_tangents(bool on) { return std::exchange(own_tangents, on); }
 
 FunctionNode::FunctionNode(PyFunction* ctx, std::string name) : ctx_(ctx), name_(std::move(name)) {
   Py_INCREF(ctx_);
@@ -54,6 +59,22 @@ PyObject* FunctionNode::call_backward(PyObject* args) {
   return PyObject_CallObject(v.o != v0.o ? v.o : b.o, args);
 }
 
+// _transposed_jvp(Function, ctx, inputs, cotangents); an input is None or zeros like it. None: it has no jvp to call.
+PyObject* FunctionNode::transposed_jvp(PyObject* args) {
+  OwnedRef module{PyImport_ImportModule("shim_torch._impl.autograd.own_tangents")};
+  OwnedRef call{module.o ? PyObject_GetAttrString(module.o, "transposed_jvp") : nullptr};
+  OwnedRef cls{PyObject_GetAttrString(reinterpret_cast<PyObject*>(ctx_), "_forward_cls")};
+  OwnedRef zeros{PyTuple_New(Py_ssize_t(is_tensor_input.size()))};
+  if (!call.o || !cls.o || !zeros.o) return nullptr;
+  size_t tensors = 0;
+  for (size_t i = 0; i < is_tensor_input.size(); ++i)
+    PyTuple_SET_ITEM(zeros.o, Py_ssize_t(i), wrap(is_tensor_input[i] ? zeros_like_meta(given[tensors++]) : Tensor()));
+  OwnedRef cotangents{PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args))};
+  return cotangents.o ? PyObject_CallFunctionObjArgs(
+                            call.o, cls.o, reinterpret_cast<PyObject*>(ctx_), zeros.o, cotangents.o, nullptr)
+                      : nullptr;
+}
+
 Grads FunctionNode::apply(Grads&& grads) {
   GilAcquire gil;
   CHECK(Kind::Runtime, ctx_, name_, ": its ctx was freed");
@@ -69,6 +90,11 @@ Grads FunctionNode::apply(Grads&& grads) {
     PyTuple_SET_ITEM(args.o, Py_ssize_t(i) + 1, wrap(zeros ? zeros_like_meta(inputs[i]) : grads[i]));
   }
   grads.clear();
+  if (__builtin_expect(own_tangents, 0) && !given.empty()) {
+    OwnedRef r{transposed_jvp(args.o)};
+    if (!r.o) throw PythonError();
+    if (r != Py_None) return results(r.o);
+  }
   OwnedRef r{call_backward(args.o)};
   if (!r.o) throw PythonError();
   return results(r.o);

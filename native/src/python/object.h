@@ -107,6 +107,8 @@ int bind_distributed(PyObject* module);   // stores and process groups
 struct Operator;                                          // operator.h
 bool any_requires_grad(PyObject* const* args, size_t n);  // looks into tuples and lists of tensors too
 void record_history(Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace);
+// `out` was written by an operator whose out= form PyTorch's autograd does not know: backward through it is an error.
+void forbid_derivative(const Tensor& out, const std::string& op, PyObject* const* args, size_t n);
 class Node;
 void record_history(
     Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared);

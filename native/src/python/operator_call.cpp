@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "autograd/operator_node.h"
 #include "python/dispatch.h"
 #include "python/owned_ref.h"
 #include "python/operator_callable.h"
@@ -108,6 +109,12 @@ PyObject* call_callable(PyObject* self, PyObject* const* args, size_t nargsf, Py
 namespace {
 
 // x + y: as a call, but operands that fit no overload leave the word to the other side.
+void name_right_operator(PyObject* result) {
+  if (!is_tensor(result) || !unwrap(result)->autograd()) return;
+  auto* node = dynamic_cast<OperatorNode*>(unwrap(result)->autograd()->grad_fn.get());
+  if (node && node->numbers == NumberAt::first) node->numbers = NumberAt::right_operator;
+}
+
 // A symbol whose override raised a TypeError leaves it to the other operand, and Python has the last word.
 PyObject* refused_if_type_error(PyObject* r) {
   if (r || !PyErr_ExceptionMatches(PyExc_TypeError)) return r;
@@ -173,6 +180,7 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     b.set(0, inverse);
   }
   PyObject* r = call_operator(*op, b);
+  if (f->reflected && r) name_right_operator(r);
   if (!r && PyErr_ExceptionMatches(PyExc_NotImplementedError) && op->schema.name == "bitwise_not")
     PyErr_SetString(PyExc_TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
   return r;

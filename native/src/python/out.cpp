@@ -1,6 +1,7 @@
 // out=: derived from the functional operator, whose results go into the tensors that the caller gave.
 #include <algorithm>
 
+#include "autograd/attributes.h"
 #include "ops/out_dtype.h"
 #include "ops/output.h"
 #include "python/dispatch.h"
@@ -92,10 +93,19 @@ PyObject* store_list(PyObject* outs, PyObject* results, const Operator& f) {
   Py_RETURN_NONE;
 }
 
+bool any_leaf(PyObject* const* args, size_t n) {
+  return any_tensor(args, n, [](TensorImpl& t) { return t.requires_grad() && is_leaf(t); });
+}
+
+// Functions that PyTorch makes a fallback's node for: their out has a history that ends in an error.
+bool has_fallback(const Operator& f, PyObject* const* args) {
+  return name_for_gradients(f, args).starts_with("aten::");
+}
+
 // PyTorch's error where out= or an input asks for a gradient: a function made of others fails where it writes.
 [[noreturn]] void refuse_gradients(const Operator& f, PyObject** args, size_t inputs, size_t n) {
   const std::string& name = f.schema.name;
-  if (any_requires_grad(args + inputs, n - inputs)) {
+  if (any_leaf(args + inputs, n - inputs)) {
     if (writes_at_last(f, args))
       throw Error(Kind::Runtime, "a leaf Variable that requires grad is being used in an in-place operation.");
     if (name == "empty" || name == "randn") throw Error(Kind::Runtime, "cannot resize variables that require grad");
@@ -115,13 +125,39 @@ bool copied_in_trace(PyObject* out, PyObject* result) {
   return true;
 }
 
+PyObject* run_out_without_derivative(Operator& op, PyObject** args, size_t n) {
+  const Tensor out(unwrap(args[n - 1]));
+  OwnedRef written{[&] {
+    NoGrad off;
+    return run_out(op, args, n);
+  }()};
+  if (written.o) forbid_derivative(out, name_for_gradients(*op.functional, args), args, n);
+  return written.o ? Py_NewRef(written.o) : nullptr;
+}
+
+// What is written last is a copy, which has a gradient.
+PyObject* copy_to_out(Operator& op, PyObject** args, size_t n) {
+  OwnedRef result{run_functional(*op.functional, args, n - 1)};
+  OwnedRef written{result.o ? [&] {
+    NoGrad off;
+    return run_out(op, args, n);
+  }()
+                            : nullptr};
+  if (!written.o) return nullptr;
+  return PyObject_CallMethod(args[n - 1], "copy_", "O", result.o);
+}
+
 }  // namespace
 
 PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   Operator& f = *op.functional;
   const size_t inputs = f.schema.args.size(), outs = n - inputs;
-  if (GradMode::enabled() && any_requires_grad(args, n) && !f.traits->never_differentiable)
+  if (GradMode::enabled() && any_requires_grad(args, n) && !f.traits->never_differentiable) {
+    const bool single = outs == 1 && is_tensor(args[inputs]) && !any_leaf(args + inputs, outs);
+    if (single && has_fallback(f, args)) return run_out_without_derivative(op, args, n);
+    if (single && writes_at_last(f, args)) return copy_to_out(op, args, n);
     refuse_gradients(f, args, inputs, n);
+  }
   if (__builtin_expect(forward_gradients(), 0))
     CHECK(Kind::NotImplemented, !any_tangent(args, n), "Trying to use forward AD with ", f.schema.name,
         "_out that does not support it because it is an out= function");

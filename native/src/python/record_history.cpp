@@ -22,11 +22,33 @@ class NotDerivable final : public Node {  // an operator without a formula: an e
   std::string op_;
 };
 
+class Fallback final : public Node {  // PyTorch's node of an operator that its autograd does not know
+ public:
+  explicit Fallback(std::string op) : op_(std::move(op)) {}
+  Grads apply(Grads&&) override { fail(Kind::Runtime, "derivative for ", op_, " is not implemented"); }
+  std::string name() const override { return "torch::autograd::NotImplemented"; }
+
+ private:
+  std::string op_;
+};
+
+std::vector<Edge> edges_of(PyObject* const* args, size_t n) {
+  std::vector<Edge> edges;
+  each_tensor(args, n, [&](TensorImpl& t) { edges.push_back(gradient_edge(Tensor(&t))); });
+  return edges;
+}
+
 }  // namespace
 
 bool any_requires_grad(PyObject* const* args, size_t n) {
   if (__builtin_expect(python_dispatch, 0) && below_python_dispatch()) return false;
   return any_tensor(args, n, [](TensorImpl& t) { return t.requires_grad(); });
+}
+
+void forbid_derivative(const Tensor& out, const std::string& op, PyObject* const* args, size_t n) {
+  auto node = make<Fallback>(op);
+  node->set_next_edges(edges_of(args, n));
+  rebase_history(out, node);
 }
 
 Ref<Node> prepare_history(Operator& op, PyObject* const* args, size_t n) {
@@ -45,6 +67,7 @@ void record_history(
   if ((op.schema.name == "silu" || op.schema.name == "scatter_reduce") && is_complex(outputs[0]->dtype()))
     throw Error(
         Kind::Runtime, op.schema.name + " does not support automatic differentiation for outputs with complex dtype.");
+  if (op.traits->never_differentiable && op.formulas.empty()) return;
   FormulaPlan& plan = plan_of(op);
   const bool shown =
       op.kind == Operator::Composite && !op.shown.empty();  // recorded for what __torch_dispatch__ saw as one
@@ -52,7 +75,7 @@ void record_history(
     bool flows = !op.recorded;  // operators of torch.library: no formula, no history, as PyTorch
     auto node = make<NotDerivable>(op.schema.qualified());
     if (flows) return;
-    node->set_next_edges({Edge{}});
+    node->set_next_edges(edges_of(args, n));
     for (auto& t : outputs)
       if (can_have_grad(*t)) set_history(t, node);
     return;
@@ -105,7 +128,9 @@ void name_history(const Operator& op, PyObject* const* args, size_t n, PyObject*
     auto* node = t.autograd() ? dynamic_cast<OperatorNode*>(t.autograd()->grad_fn.get()) : nullptr;
     if (!node) return;
     bool given = false;
-    each_tensor(args, n, [&](TensorImpl& a) { given |= a.autograd() && a.autograd()->grad_fn.get() == node; });
+    each_tensor(args, n, [&](TensorImpl& a) {
+      given |= !(&a == &t && op.schema.is_mutable()) && a.autograd() && a.autograd()->grad_fn.get() == node;
+    });
     if (given) return;
     node->renamed = op.traits->gradient_name;
     node->numbers = numbers;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from shim_torch._impl.native import _core
 from shim_torch._impl.nn.calls import _overridden_one, _override, operators
 from shim_torch._impl.table.calls import torch as _torch
 
@@ -191,7 +192,8 @@ def _one_hot(soft: Any, dim: int) -> Any:
 
 def _noisy(logits: Any) -> Any:
     """Logits with noise of the standard Gumbel distribution: minus the logarithms of exponential samples."""
-    return logits - _torch.empty_like(logits).exponential_().log_()
+    drawn = _torch.empty_like(logits, memory_format=_core.contiguous_format)  # in the order of the elements
+    return logits - drawn.exponential_().log_()
 
 
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:

@@ -53,7 +53,7 @@ TRAITS: dict[str, str] = {
     "reads_math_bits": "call.cpp, inplace.cpp: its kernels see to conjugate and negative bits themselves",
     "part_of": "record_plan.cpp, overlap.cpp: PyTorch's operator that it is a part of, as gradients and warnings say",
     "gradient_name": "operator_node.cpp, record_history.cpp: what PyTorch calls its node, of a composite that of its last part; True: the "
-    "composite's own name; with '/' between them those where the second operand is a number, none is, and the first is",
+    "composite's own name; with '/' between them those where the second operand is a number, none is, the first is, and that of the symbol with the tensor on its right",
     "overlap": "overlap.cpp: an input may be what is written, if it is all of it; 'refused': it may not, 'unchecked': "
     "out= may be anything",
     "expanded": "overlap.cpp: may write to expanded tensors: 'same_value' (it writes one), or with a warning that gives this example",

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 
 from shim_torch import autograd
+from shim_torch._impl.autograd.own_tangents import own_tangents
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import for_tangents
 from shim_torch._impl.surface import naming
@@ -143,7 +144,7 @@ def _pushforward(results: list[Any], leaves: list[Any], create_graph: bool) -> C
     """Derivatives of results along tangents: the gradient, by its cotangents, of the gradient, which is linear in them."""
     duals = [_leaf(torch.zeros_like(r)) if r.requires_grad else None for r in results]
     live = [(r, d) for r, d in zip(results, duals, strict=True) if d is not None]
-    with for_tangents():
+    with for_tangents(), own_tangents():
         slopes = gradients_of([r for r, _ in live], leaves, [d for _, d in live], True) if live else []
 
     def push(tangents: list[Any]) -> list[Any]:

@@ -57,7 +57,7 @@ def _select_shape(self, dim, index):
     native="index_add",
     out=True,
     shape=lambda self, dim, index, source: _add_shape(self, dim, index, source),
-    dtype=lambda self: self.dtype,
+    dtype=lambda self, alpha: (_core.check_fits(alpha, self.dtype), self.dtype)[1],
     keep=("index",),
     grad={
         "self": lambda g: g,

@@ -169,7 +169,7 @@ def _gather_to(g, dim, index, shape):
     gradient_name="ScatterBackward1",
     native="scatter_value",
     **_SCATTER,
-    dtype=lambda self: self.dtype,
+    dtype=lambda self, value: (_core.check_fits(value, self.dtype), self.dtype)[1],
     grad={"self": lambda g, dim, index: g.scatter(dim, index, 0)},
     batching="along_dim",
     out_dtype="structured",

@@ -150,7 +150,7 @@ def kthvalue(xp, self, k, dim, keepdim):
 
 @op("shim::nanmedian(Tensor self, int dim, bool keepdim) -> (Tensor values, Tensor indices)", shape=lambda self, dim, keepdim: [
         reduced(self, (dim,), keepdim)] * 2, native="nanmedian", grad={"self": _kth_grad}, function=False, method=False,
-    **_ranked(("bc", "median_cpu")))  # fmt: skip
+    **_ranked(("bc", "median_out")))  # fmt: skip
 def nanmedian(xp, self, dim, keepdim):
     """The median of a row's numbers, or what is no number where it has none; the place that a stable sort gives it."""
     axis = wrap_dim(dim, self.ndim)

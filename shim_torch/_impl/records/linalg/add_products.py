@@ -18,6 +18,7 @@ from shim_torch._impl.records.shared.products import (
     same_vectors,
     times,
 )
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import NARROW, not_implemented
 
@@ -25,8 +26,9 @@ from shim_torch._impl.table.rules import NARROW, not_implemented
 def _add_scaled(self, product, beta, alpha):
     if alpha != 1:
         product = product * alpha
-    if beta == 0:
-        return product
+    if beta == 0:  # nothing of self, and a gradient of zeros
+        wants_gradient = _core.is_grad_enabled() and self.requires_grad
+        return product + self.masked_fill(torch.ones_like(self, dtype=_core.bool), 0) if wants_gradient else product
     return (self if beta == 1 else self * beta) + product
 
 
@@ -160,6 +162,7 @@ _SCALED = "*, Scalar beta=1, Scalar alpha=1"
 
 @composite(
     f"addbmm(Tensor self, Tensor batch1, Tensor batch2, {_SCALED}) -> Tensor",
+    gradient_name="AddbmmBackward0",
     autocast="lower_precision",
     old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
 )

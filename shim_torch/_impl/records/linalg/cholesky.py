@@ -120,6 +120,7 @@ def _cholesky(name: str, self: Any, upper: bool) -> Any:
 
 @composite(
     "cholesky(Tensor self, bool upper=False) -> Tensor",
+    gradient_name="CholeskyBackward0",
     out=True,
     refuses=(("bi", "cholesky_cpu"),),
     cast_error="cholesky: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",

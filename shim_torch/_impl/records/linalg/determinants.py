@@ -82,7 +82,7 @@ def slogdet(self):
     return tuple(aten.linalg_slogdet(self))
 
 
-@composite("logdet(Tensor self) -> Tensor")
+@composite("logdet(Tensor self) -> Tensor", gradient_name="WhereBackward0")
 def logdet(self):
     """log(det): nan where the determinant is negative."""
     check_matrix("logdet", self, True)

@@ -34,6 +34,7 @@ def _check_tau(name: str, input: Any, tau: Any) -> None:
 
 @composite(
     "linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
+    gradient_name="LinalgHouseholderProductBackward0",
     out=True,
     **_LINALG,
     cast_error="torch.linalg.householder_product: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
@@ -168,6 +169,7 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
 
 @composite(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+    gradient_name="OrmqrBackward0",
     out=True,
     forward_error_name="ormqr",
     out_dtype="torch.ormqr: Expected input and result to have the same dtype, but input has dtype{R} and result has dtype {O}",

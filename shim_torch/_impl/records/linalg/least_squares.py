@@ -47,7 +47,7 @@ _NAME = "torch.linalg.matrix_rank"
 
 
 @composite("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
+           out=True, never_differentiable=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def matrix_rank_tensors(input, atol, rtol, hermitian):
     """How many singular values exceed max(atol, rtol · largest)."""
     refuse_complex_tolerances(_NAME, atol=atol, rtol=rtol)
@@ -55,7 +55,7 @@ def matrix_rank_tensors(input, atol, rtol, hermitian):
 
 
 @composite("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-           out=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
+           out=True, never_differentiable=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def matrix_rank_floats(self, atol, rtol, hermitian):
     """How many singular values exceed max(atol, rtol · largest), with numbers for tolerances."""
     return _rank(_NAME, self, atol, rtol, hermitian)
@@ -64,6 +64,7 @@ def matrix_rank_floats(self, atol, rtol, hermitian):
 @composite(
     "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
     out=True,
+    never_differentiable=True,
     **_LINALG,
     cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
 )
@@ -75,6 +76,7 @@ def matrix_rank(self, tol, hermitian):
 @composite(
     "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     out=True,
+    never_differentiable=True,
     **_LINALG,
     cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
 )
@@ -165,7 +167,7 @@ def _by_lapack(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
     return solution.squeeze(-1) if vector else solution, residuals, rank, values
 
 
-@composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+@composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", gradient_name="LinalgLstsqBackward0",
            out=True, **_LINALG, cast_error="torch.linalg.lstsq: Expected solution to be safely castable from {R} dtype, but got solution with dtype {O}", out_order="contiguous_when_resized")  # fmt: skip
 def linalg_lstsq(self, b, rcond, driver):
     """X of least ‖self · X - b‖; residuals where the system has more rows than columns and full rank."""

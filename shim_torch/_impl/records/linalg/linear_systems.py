@@ -237,6 +237,7 @@ def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
 
 @composite(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+    gradient_name="TriangularSolveBackward0",
     out=True,
     out_dtype="structured",
 )

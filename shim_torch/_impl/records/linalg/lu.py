@@ -113,6 +113,7 @@ def _zero_pivot(name: str, info: Any) -> str:
 
 @composite(
     "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+    gradient_name="LinalgLuBackward0",
     out=True,
     **_LINALG,
     out_dtype="structured",
@@ -128,7 +129,7 @@ def linalg_lu(A, pivot):
     return P, L, U
 
 
-@composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+@composite("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", gradient_name="LuUnpackBackward0",
            method=False, out=True, out_dtype="structured")  # fmt: skip
 def lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots):
     """P, L and U of the packed factors and pivots that ``torch.linalg.lu_factor`` gives.
@@ -183,6 +184,7 @@ def _row_order(xp, pivots, rows):
 
 @composite(
     "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+    gradient_name="LinalgLuSolveBackward0",
     out=True,
     out_dtype="structured",
     out_error_name="linalg_lu_solve",
@@ -199,6 +201,7 @@ def lu_solve(self, LU_data, LU_pivots):
 
 @composite(
     "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
+    gradient_name="LinalgLuSolveBackward0",
     out=True,
     **_LINALG,
     out_dtype="structured",
@@ -248,7 +251,7 @@ def _lu_solve_b_grad(g: Any, LU: Any, pivots: Any, left: bool, adjoint: bool) ->
     return aten._lu_solve_of(LU, pivots, g, left, not adjoint)
 
 
-@op("_lu_solve_of(Tensor LU, Tensor pivots, Tensor B, bool left, bool adjoint) -> Tensor", shape=_lu_solve_shape, dtype=lambda LU: LU.dtype,
+@op("_lu_solve_of(Tensor LU, Tensor pivots, Tensor B, bool left, bool adjoint) -> Tensor", gradient_name="LinalgLuSolveBackward0", shape=_lu_solve_shape, dtype=lambda LU: LU.dtype,
     keep=("pivots",), function=False, method=False, native="lu_solve", grad={"LU": _lu_solve_factors_grad, "B": _lu_solve_b_grad},
     order=lambda left: ("columns" if left else None,))  # fmt: skip
 def _lu_solve_of(xp, LU, pivots, B, left, adjoint):

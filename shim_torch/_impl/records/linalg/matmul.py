@@ -132,6 +132,7 @@ def dot(xp, self, tensor):
 
 @composite(
     "vdot(Tensor self, Tensor other) -> Tensor",
+    gradient_name="VdotBackward0",
     out=True,
     one_dtype=True,
     refuses=(("b", "dot"),),

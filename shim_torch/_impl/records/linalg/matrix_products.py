@@ -72,8 +72,12 @@ def _exponential(self: Any) -> Any:
     return total
 
 
-composite("linalg_matrix_exp(Tensor self) -> Tensor", out=True, **_LINALG)(lambda self: _exponential(self))
-composite("matrix_exp(Tensor self) -> Tensor")(lambda self: _exponential(self))
+composite("linalg_matrix_exp(Tensor self) -> Tensor", gradient_name="LinalgMatrixExpBackward0", out=True, **_LINALG)(
+    lambda self: _exponential(self)
+)
+composite("matrix_exp(Tensor self) -> Tensor", gradient_name="LinalgMatrixExpBackward0")(
+    lambda self: _exponential(self)
+)
 composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", out=True, **_LINALG)(
     lambda self, other: self.matmul(other)
 )
@@ -122,8 +126,7 @@ def linalg_multi_dot(tensors):
                 "cannot be multiplied"
             )
     x = _cheapest(chain)
-    x = x.squeeze(0) if row else x
-    return x.squeeze(-1) if column else x
+    return x.view(x.shape[row : 2 - column])
 
 
 def _cheapest(chain: list[Any]) -> Any:

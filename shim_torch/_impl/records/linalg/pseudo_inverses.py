@@ -62,7 +62,7 @@ def _need_finite(xp, A, hermitian):
     )
 
 
-@op("_pinv_of(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor", shape=_pinv_of_shape,
+@op("_pinv_of(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor", gradient_name="LinalgPinvBackward0", shape=_pinv_of_shape,
     dtype=lambda A: A.dtype, keep=("atol", "rtol"), grad={"A": _pinv_grad}, function=False, method=False)  # fmt: skip
 def _pinv_of(xp, A, atol, rtol, hermitian):
     m, n = A.shape[-2:]
@@ -96,7 +96,7 @@ def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     return aten._pinv_of(a, *as_tensor, hermitian)
 
 
-@composite("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+@composite("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", gradient_name="LinalgPinvBackward0",
            out=True, **_LINALG, cast_error="linalg.pinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}", writes_out_last=True)  # fmt: skip
 def pinv_tensors(self, atol, rtol, hermitian):
     """Moore and Penrose's inverse; singular values up to max(atol, rtol · largest) count as zero."""

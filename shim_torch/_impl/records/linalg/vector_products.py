@@ -55,6 +55,7 @@ def _cross(self: Any, other: Any, dim: int) -> Any:
 
 composite(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    gradient_name="LinalgCrossBackward0",
     out=True,
     native="vector_product_whole",
     **_LINALG,
@@ -65,6 +66,7 @@ composite(
 
 @composite(
     "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    gradient_name="LinalgCrossBackward0",
     out=True,
     native="vector_product_whole",
     batching="along_dim",

@@ -146,6 +146,7 @@ def _cast(t: Any, dtype: Any) -> Any:
 
 @composite(
     "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    gradient_name="SoftmaxBackwardDataBackward0",
     method=False,
     refuses=(("bic", "softmax_backward_lastdim_kernel_impl"),),
     batching="along_dim",
@@ -157,6 +158,7 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
 
 @composite(
     "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    gradient_name="LogSoftmaxBackwardDataBackward0",
     method=False,
     batching="along_dim",
 )
@@ -219,6 +221,7 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
 
 @composite(
     "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    gradient_name="NativeLayerNormBackward0",
     method=False,
     refuses=(("bic", "LayerNormKernelImpl"),),
 )
@@ -270,6 +273,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
 
 @composite(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+    gradient_name="NativeGroupNormBackward0",
     method=False,
     refuses=(("bic", "GroupNormKernelImpl"),),
 )

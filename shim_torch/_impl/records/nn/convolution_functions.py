@@ -9,11 +9,15 @@ from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
 
 
-def _run(name: str, n: int, input: Any, weight: Any, bias: Any, settings: Any) -> Any:
+def _check_dims(name: str, n: int, input: Any) -> None:
     if input.dim() not in (n + 1, n + 2):
         raise RuntimeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {sizes_text(input.shape)}"
         )
+
+
+def _run(name: str, n: int, input: Any, weight: Any, bias: Any, settings: Any) -> Any:
+    _check_dims(name, n, input)
     if weight.dim() < 3:
         raise RuntimeError("weight should have at least three dimensions")
     batched = input.dim() == n + 2
@@ -36,6 +40,7 @@ def _declare(n: int) -> None:
         f'conv{n}d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride={ones}, str padding="valid", SymInt[{n}] dilation={ones}, SymInt groups=1) -> Tensor',
         method=False, autocast="lower_precision", refuses=(("b", kernel),))  # fmt: skip
     def conv_named(input, weight, bias, stride, padding, dilation, groups):
+        _check_dims(f"conv{n}d", n, input)
         if padding == "valid":
             pads = (0,) * n
         elif padding == "same":

@@ -144,7 +144,7 @@ def hinge_embedding_loss(self, target, margin, reduction):
         (), margin, dtype=self.dtype, device=self.device
     )  # in the dtype of the input, as PyTorch has it
     return reduced_loss(
-        torch.where(target != 1, margin.sub(self).clamp(min=0), zero) + torch.where(target != -1, self, zero),
+        torch.where(target != 1, margin.sub(self).clamp_min(0), zero) + torch.where(target != -1, self, zero),
         reduction,
     )
 
@@ -163,7 +163,7 @@ def margin_ranking_loss(input1, input2, target, margin, reduction):
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
     further = input1 - input2
-    return reduced_loss((-target * further + margin).clamp(min=0), reduction)
+    return reduced_loss((-target * further + margin).clamp_min(0), reduction)
 
 
 @composite(
@@ -191,7 +191,7 @@ def cosine_embedding_loss(input1, input2, target, margin, reduction):
     cos = (input1 * input2).sum(dim) / (a * b).sqrt()
     zero = torch.zeros_like(cos)
     return reduced_loss(
-        torch.where(target == 1, 1 - cos, zero) + torch.where(target == -1, (cos - margin).clamp(min=0), zero),
+        torch.where(target == 1, 1 - cos, zero) + torch.where(target == -1, (cos - margin).clamp_min(0), zero),
         reduction,
     )
 
@@ -219,7 +219,7 @@ def triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduct
     )
     if swap:
         far = far.minimum(torch.pairwise_distance(positive, negative, p, eps))
-    return reduced_loss((margin + near - far).clamp(min=0), reduction)
+    return reduced_loss((margin + near - far).clamp_min(0), reduction)
 
 
 @composite(

@@ -14,7 +14,7 @@ from shim_torch._impl.records.shared.pooling_windows import (
     pool_shape,
     pooled_size,
 )
-from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.formats import format_of_strides, in_format
 from shim_torch._impl.table.record import composite, op
 
@@ -108,8 +108,7 @@ def _spread_back(n: int, adaptive: bool = False) -> Any:
 
 def _declare_max(n: int) -> None:
     name = f"max_pool{n}d_with_indices"
-    zero, one = ("[0]", "[1]") if n == 1 else ("0", "1")
-    arguments = f"Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, int[{n}] dilation={one}, bool ceil_mode=False"
+    arguments = f"Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, int[{n}] dilation=1, bool ceil_mode=False"
 
     def settings(kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> Any:
         return pool_settings(f"max_pool{n}d", n, kernel_size, stride, padding, dilation)
@@ -128,19 +127,12 @@ def _declare_max(n: int) -> None:
             places.append(_window_places(xp, sizes[i], out, k, s, p, d))
         return _take_maxima(xp, self, places)
 
-    function = {"method": False, "function": n == 1}
+    function = {"method": False, "function": False}
     op(f"{name}({arguments}) -> (Tensor, Tensor)", shape=shape, native=name, dtype=_no_bool(f"max_pool{n}d"),
-       out=("out", "indices") if n > 1 else False,
-       **({"gradient_name": "SqueezeBackward1"} if n == 1 else {}), differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), **function)(run)  # fmt: skip
+       out=("out", "indices"), differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), **function)(run)  # fmt: skip
 
-    refuses = {"refuses": (("bi", "max_pool2d"),)} if n == 1 else {}
-
-    node = {"gradient_name": "SqueezeBackward1"} if n == 1 else {}  # PyTorch's is a view of two dims' result
-
-    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d", **refuses, **node)
+    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d")
     def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
-        if n == 1:
-            pool_shape("max_pool1d()", 1, self, settings(kernel_size, stride, padding, dilation), ceil_mode)
         return _core.function(f"aten::{name}")(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
     def adaptive_shape(self, output_size):
@@ -154,13 +146,44 @@ def _declare_max(n: int) -> None:
         )
 
     op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape, native=f"adaptive_max_pool{n}d",
-       dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices") if n > 1 else False, differentiable=(0,), grad={"self": _spread_back(n, True)},
+       dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices"), differentiable=(0,), grad={"self": _spread_back(n, True)},
        follows=() if n == 3 else ("self",), **function,
        refuses=(("bic", "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"),))(adaptive)  # fmt: skip
 
 
-for _n in (1, 2, 3):
+for _n in (2, 3):
     _declare_max(_n)
+
+_ARGUMENTS_1D = (
+    "Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False"
+)
+
+
+@composite(f"max_pool1d_with_indices({_ARGUMENTS_1D}) -> (Tensor, Tensor)", method=False)
+def max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode):
+    """``max_pool1d``, and the place in the input of each maximum (int64): views of what two dims' give."""
+    chosen = pool_settings("max_pool1d", 1, kernel_size, stride, padding, dilation)
+    pool_shape("max_pool1d", 1, self, chosen, ceil_mode)
+    kernel, stride, padding, dilation = ((beside, *sizes) for beside, sizes in zip((1, 1, 0, 1), chosen, strict=True))
+    found = aten.max_pool2d_with_indices(self.unsqueeze(-2), kernel, stride, padding, dilation, ceil_mode)
+    return tuple(x.squeeze(-2) for x in found)
+
+
+@composite(f"max_pool1d({_ARGUMENTS_1D}) -> Tensor", method=False, native="max_pool1d", refuses=(("bi", "max_pool2d"),))
+def max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode):
+    """The largest of each window of ``kernel_size`` places of (C, L) or (N, C, L), ``stride`` apart."""
+    chosen = pool_settings("max_pool1d", 1, kernel_size, stride, padding, dilation)
+    pool_shape("max_pool1d()", 1, self, chosen, ceil_mode)
+    return aten.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+@composite("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", method=False,
+           refuses=(("bic", "adaptive_max_pool2d"),))  # fmt: skip
+def adaptive_max_pool1d(self, output_size):
+    """The largest of ``output_size`` parts of (C, L) or (N, C, L), and their places (int64)."""
+    check_adaptive("adaptive_max_pool1d", 1, self.shape, output_size, ": ")
+    found = aten.adaptive_max_pool2d(self.unsqueeze(-2), (1, *output_size))
+    return tuple(x.squeeze(-2) for x in found)
 
 
 @composite(

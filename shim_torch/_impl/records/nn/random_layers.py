@@ -9,7 +9,8 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.random_fill import drops, rrelu_slopes
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
-from shim_torch._impl.table.rules import type_name
+from shim_torch._impl.table.refusals import refuse
+from shim_torch._impl.table.rules import not_implemented, type_name
 
 DRAWS = True  # random numbers (compile/deferral.py)
 
@@ -79,14 +80,17 @@ for _schema, _in_place, _more in (
     method=False,
     inplace=True,
     nested="pointwise",
-    refuses=(("bich", "rrelu_with_noise_out_cpu"),),
 )
 def rrelu(self, lower, upper, training, generator):
     """x where positive, elsewhere times a slope drawn from U(lower, upper), or their mean when not training."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
+        refuse(self.dtype, ("bic", "leaky_relu_cpu"), meta=self.is_meta)
         return aten.leaky_relu(self, (lower + upper) / 2).contiguous()
+    refuse(self.dtype, ("bic", "rrelu_with_noise_out_cpu"), meta=self.is_meta)
+    if self.dtype is _core.float16 and self.is_cpu:
+        raise not_implemented("rrelu_with_noise_out_cpu", self.dtype)
     on = _core._pause_tangents(False)  # slopes have none
     try:
         slope = rrelu_slopes(self, lower, upper, generator)

@@ -9,7 +9,7 @@ from shim_torch._impl.records.shared.formulas import flat, one_pass, one_pass_on
 from shim_torch._impl.records.shared.pointwise import float_only
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.refusals import refusing
+from shim_torch._impl.table.refusals import refuse, refusing
 from shim_torch._impl.table.rules import promote, same, same_dtype, type_name, wrap_dim
 
 _NN = {"module": "nn.functional", "method": False}
@@ -130,7 +130,8 @@ def _elu_grad(g, x, alpha, scale, input_scale):
 
 
 def _elu_slope(x, alpha, scale, input_scale):
-    return torch.where(x <= 0, (x * input_scale).exp() * (alpha * scale * input_scale), float(scale))  # of NaN: scale
+    negative = x.masked_fill((x < 0).logical_not(), 0.0)  # whose powers, and their slopes, are finite; of NaN: scale
+    return torch.where(x <= 0, (negative * input_scale).exp() * (alpha * scale * input_scale), float(scale))
 
 
 @op(
@@ -150,7 +151,7 @@ def leaky_relu(xp, self, negative_slope):
 
 
 def _leaky(g, x, slope):
-    done = one_pass_on_cuda(g, x, "leaky_relu_backward", slope)
+    done = one_pass(g, x, "leaky_relu_backward", slope)
     return done if done is not None else torch.where(x > 0, g, g * slope)
 
 
@@ -162,7 +163,7 @@ def _leaky(g, x, slope):
     method=False,
     grad={
         "self": flat(lambda g, self, weight: _where(self > 0, g, g * weight)),
-        "weight": lambda g, self: g * self.clamp(max=0),
+        "weight": lambda g, self: torch.where(self >= 0, 0.0, g * self),
     },
 )
 def prelu_kernel(xp, self, weight):
@@ -214,7 +215,6 @@ def prelu(self, weight):
     module="nn.functional",
     method=False,
     native="glu",
-    refuses=(("bic", "glu_cpu"),),
     batching="along_dim",
 )
 def glu(self, dim):
@@ -224,10 +224,11 @@ def glu(self, dim):
     Dtypes:  floating; others are refused
     """
     if self.dim() == 0:
-        raise RuntimeError("glu does not support 0-dimensional tensors")
+        raise RuntimeError("glu does not support scalars because halving size must be even")
     if self.size(dim) % 2:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {wrap_dim(dim, self.dim())} is size {self.size(dim)}"
         )
+    refuse(self.dtype, ("bic", "glu_cpu"), meta=self.is_meta)
     a, b = self.chunk(2, dim)
     return a * b.sigmoid()

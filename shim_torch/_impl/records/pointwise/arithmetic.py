@@ -80,7 +80,7 @@ def add(xp, self, other, alpha):
     native="sub",
     aliases=("subtract",),
     grad={"self": lambda g: g, "other": lambda g, alpha: -_scaled_grad(g, alpha)},
-    gradient_name="SubBackward0/SubBackward0/RsubBackward1",
+    gradient_name="SubBackward0/SubBackward0/SubBackward0/RsubBackward1",
     symbol="sub",
     numbers="any",
     old_orders=("self alpha other",),

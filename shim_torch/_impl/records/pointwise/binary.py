@@ -144,9 +144,9 @@ def copysign(xp, self, other):
 
 def _xlogy_self(g, self, other):
     if not isinstance(other, _core.TensorBase):
-        return (g * (math.log(other) if other > 0 else -math.inf if other == 0 else math.nan)).masked_fill(
-            self == 0, 0.0
-        )
+        logarithm = math.log(other) if other > 0 else -math.inf if other == 0 else math.nan
+        slope = g * logarithm
+        return slope if other > 0 else slope.masked_fill(self == 0, 0.0)
     return g * other.to(g.dtype).log().masked_fill((self == 0) & (other <= 0), 0.0)
 
 
@@ -174,6 +174,7 @@ def xlogy(xp, self, other):
     "gcd(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
     dtype=refusing(promote, ("bfc", "gcd_cpu")),
+    never_differentiable=True,
     inplace="function",
     out=True,
 )
@@ -186,6 +187,7 @@ def gcd(xp, self, other):
     "lcm(Tensor self, Tensor other) -> Tensor",
     shape=broadcast,
     dtype=refusing(promote, ("bfc", "lcm_cpu")),
+    never_differentiable=True,
     inplace="function",
     out=True,
 )
@@ -202,7 +204,7 @@ def _heaviside_dtype(self, values):
     return self.dtype
 
 
-@op("heaviside(Tensor self, Tensor values) -> Tensor", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True, native="heaviside",
+@op("heaviside(Tensor self, Tensor values) -> Tensor", gradient_name="torch::autograd::NotImplemented", shape=broadcast, dtype=_heaviside_dtype, inplace=True, out=True, native="heaviside",
     grad={"self": underived("heaviside"), "values": underived("heaviside")}, out_dtype="heaviside is not yet implemented for tensors with different dtypes.", out_error_name="aten::heaviside")  # fmt: skip
 def heaviside(xp, self, values):
     """0 for negative elements and NaN, 1 for positive ones, ``values`` for 0; both real, of one dtype; no gradient."""
@@ -214,6 +216,7 @@ def heaviside(xp, self, values):
     inplace="function",
     out=True,
     pointwise=True,
+    gradient_name=True,
     cast_error="ldexp can't be cast to the desired output type {O}",
 )
 def ldexp(self, other):
@@ -238,6 +241,7 @@ for _name, _np, _symbol, _refused in (
         None,
         refused=(_refused,),
         symbol=_symbol,
+        never_differentiable=True,
         numbers="not_all",
         number_overloads=("Tensor_Scalar" if "shift" in _name else "Scalar", "Scalar_Tensor"),
     )

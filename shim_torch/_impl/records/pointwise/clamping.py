@@ -15,7 +15,7 @@ def _clamp_dtype(self, min, max):
     given = [a for a in (min, max) if a is not None]
     if isinstance(given[0], _core.TensorBase):
         dtype = promote(self, *given)
-        refuse(dtype, _NO_COMPLEX, ("b", "clamp_cpu"))
+        refuse(dtype, ("bc", "clamp_cpu"))
         return dtype
     return _held(self, given, "clamp_scalar_cpu")
 
@@ -25,6 +25,8 @@ _NO_COMPLEX = ("c", "!clamp is not supported for complex types")
 
 def _held(self, numbers, kernel):
     """The dtype of a clamp with numbers, which it must hold."""
+    if any(isinstance(n, complex) for n in numbers) and not self.is_complex():
+        raise RuntimeError("value cannot be converted to type double without overflow")
     dtype = promote(self, *numbers)
     refuse(dtype, _NO_COMPLEX, ("b", kernel))
     for n in numbers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.formulas import zeros_as
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refusing
 from shim_torch._impl.table.rules import broadcast, comparison, no_meta_kernel, promote
@@ -30,6 +31,9 @@ for _name, _np, _aliases in (
         numbers="not_first",
         number_overloads=("Scalar",),
         never_differentiable=True,
+        # Only of what is compared in place, whose dtype stays.
+        grad={"self": zeros_as, "other": zeros_as},
+        gradient_name=f"{_name.capitalize()}Backward0/{_name.capitalize()}Backward1",
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_np))
 
 
@@ -99,13 +103,19 @@ def allclose(self, other, rtol, atol, equal_nan):
     return bool(self.isclose(other, rtol, atol, equal_nan).all())
 
 
+def _isin_dtype(elements: Any, test_elements: Any) -> Any:
+    for x in (elements, test_elements):
+        if isinstance(x, _core.TensorBase) and (x.is_complex() or x.dtype is _core.bool):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {_scalar(x)}")
+    return promote(elements, test_elements), _core.bool
+
+
 @op(
     "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     shape=lambda elements: getattr(elements, "shape", ()),
-    dtype=lambda elements, test_elements: (promote(elements, test_elements), _core.bool),
+    dtype=lambda elements, test_elements: _isin_dtype(elements, test_elements),
     out=True,
     native="isin",
-    refuses=(("bc", "Unsupported input type encountered for isin(): {}"),),
     numbers="not_all",
     out_dtype="structured",
     never_differentiable=True,

@@ -70,9 +70,9 @@ composite(
 )(lambda self, p: _multigamma(self, p))
 
 
-composite("special_multigammaln(Tensor self, int p) -> Tensor", out=True, **_SPECIAL)(
-    lambda self, p: _multigamma(self, p)
-)
+composite(
+    "special_multigammaln(Tensor self, int p) -> Tensor", gradient_name="MvlgammaBackward0", out=True, **_SPECIAL
+)(lambda self, p: _multigamma(self, p))
 
 
 def _no_derivative(name: str) -> Any:

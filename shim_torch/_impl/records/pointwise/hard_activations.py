@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.records.shared.formulas import compared, flat, once, one_pass_on_cuda
+from shim_torch._impl.records.shared.formulas import compared, flat, once, one_pass, one_pass_on_cuda
 from shim_torch._impl.records.shared.pointwise import float_only
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import op
@@ -55,7 +55,7 @@ def hardswish(xp, self):
 
 
 def _hardswish_grad(g, x):
-    done = one_pass_on_cuda(g, x, "hardswish_backward")
+    done = one_pass(g, x, "hardswish_backward")
     if done is not None:
         return done
     slope = ((x * 2 + 3) / 6).masked_fill(x <= -3, 0.0)

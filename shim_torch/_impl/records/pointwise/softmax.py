@@ -11,9 +11,9 @@ from shim_torch._impl.table.rules import wrap_dim
 def _softmax_dtype(name):
     def rule(self, dim, dtype):
         wanted = self.dtype if dtype is None else dtype
-        if not wanted.is_floating_point and self.device.type == "cpu":
+        if not wanted.is_floating_point and self.device.type == "cpu" and self.numel():
             last = self.dim() == 0 or dim % self.dim() == self.dim() - 1
-            kernel = f"{name}_lastdim_kernel_impl" if last else "softmax_kernel_impl"
+            kernel = f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl"
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{_scalar(wanted)}'")
         return wanted
 

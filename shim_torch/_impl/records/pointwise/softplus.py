@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shim_torch._impl.records.shared.formulas import one_pass, one_pass_on_cuda
+from shim_torch._impl.records.shared.formulas import one_pass
 from shim_torch._impl.records.shared.pointwise import float_only
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import op
@@ -37,7 +37,7 @@ def softplus(xp, self, beta, threshold):
 
 
 def _softplus_grad(g, x, beta, threshold):
-    done = one_pass_on_cuda(g, x, "softplus_backward", beta, threshold)
+    done = one_pass(g, x, "softplus_backward", beta, threshold)
     return done if done is not None else torch.where(x * beta > threshold, g, g * (x * beta).sigmoid())
 
 
@@ -61,7 +61,7 @@ def log_sigmoid(xp, self):
 
 
 def _log_sigmoid_grad(g, x):
-    done = one_pass_on_cuda(g, x, "log_sigmoid_backward")
+    done = one_pass(g, x, "log_sigmoid_backward")
     return g * (-x).sigmoid() if done is None else done
 
 

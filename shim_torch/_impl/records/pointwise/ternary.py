@@ -23,8 +23,8 @@ def _tensors3(self, tensor1, tensor2):
     out=True,
     grad={
         "self": lambda g: g,
-        "tensor1": lambda g, tensor2, value: g * conjugate(tensor2) * conjugate(value),
-        "tensor2": lambda g, tensor1, value: g * conjugate(tensor1) * conjugate(value),
+        "tensor1": lambda g, tensor2, value: g * conjugate(tensor2 if value == 1 else tensor2 * value),
+        "tensor2": lambda g, tensor1, value: g * conjugate(tensor1 if value == 1 else tensor1 * value),
     },
     refuses=(("b", "addcmul_cpu_out"),),
     autocast="promote",

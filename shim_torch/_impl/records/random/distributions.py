@@ -221,6 +221,7 @@ def _check_chances(p: Any) -> None:
 @composite(
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     out=True,
+    never_differentiable=True,
     batching="random",
     out_dtype="multinomial expects Long tensor out, got: {O}",
     out_resize="silent",

@@ -41,7 +41,10 @@ def _padded(
     weights = layer_weights(params, has_biases, len(hx) > 1 and hx[0].size(2) != hx[1].size(2))
     x = input.transpose(0, 1) if batch_first else input
     y, finals = all_layers(step, x, None, hx, weights, num_layers, dropout, train, bidirectional)
-    return (y.transpose(0, 1) if batch_first else y), finals
+    if not batch_first:
+        return y, finals
+    in_place = step is not lstm_step and type(y) is _core.Tensor  # as PyTorch's node says, and that it is no view
+    return (y.transpose_(0, 1) if in_place else y.transpose(0, 1)), finals
 
 
 def _packed(

@@ -33,6 +33,7 @@ for _name in ("all", "any"):
     op(
         f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
         out=True,
+        never_differentiable=True,
         native=f"{_name}_dim",
         batching="along_dim_or_none",
         nested="reduction",
@@ -51,6 +52,7 @@ for _name in ("all", "any"):
     op(
         f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
         out=True,
+        never_differentiable=True,
         native=f"{_name}",
         batching="along_dim_or_none",
         nested="reduction",

@@ -112,6 +112,17 @@ def std(xp, self, dim, correction, keepdim):
         return self.std(axis=axes_of(dim, self.ndim), ddof=c, keepdims=keepdim)
 
 
+def _of_both(name, self, dim, correction, keepdim):
+    """The deviation of ``name``_mean, whose warning says so."""
+    degrees = reduced_count(self.shape, dim) - (1 if correction is None else correction)
+    with warnings.catch_warnings() if degrees <= 0 else contextlib.nullcontext():
+        if degrees <= 0:
+            warnings.simplefilter("ignore")
+        found = getattr(self, name)(dim, correction=correction, keepdim=keepdim)
+    _warn_of_freedom(f"{name}_mean", degrees)
+    return found
+
+
 def _both(name, self, dim, unbiased, keepdim):
     both = _core.function(f"aten::{name}_mean")
     return both(self, dim, correction=int(unbiased), keepdim=keepdim)
@@ -144,7 +155,7 @@ for _name in ("var", "std"):
         (
             lambda n: (
                 lambda self, dim, correction, keepdim: (
-                    getattr(self, n)(dim, correction=correction, keepdim=keepdim),
+                    _of_both(n, self, dim, correction, keepdim),
                     self.mean(dim, keepdim),
                 )
             )

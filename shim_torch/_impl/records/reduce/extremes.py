@@ -164,12 +164,15 @@ for _name, _np in (("max", "argmax"), ("min", "argmin")):
     _with_index(_name, _np)
 
 
-def _arg_shape(self, dim, keepdim):
-    if dim is None:
-        if self.numel() == 0:
-            raise IndexError("argmax(): Expected reduction dim to be specified for input.numel() == 0.")
-        return (1,) * len(self.shape) if keepdim else ()
-    return nonempty("argmax")(self, (dim,), keepdim)
+def _arg_shape(name):
+    def shape(self, dim, keepdim):
+        if dim is None:
+            if self.numel() == 0:
+                raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+            return (1,) * len(self.shape) if keepdim else ()
+        return nonempty(name)(self, (dim,), keepdim)
+
+    return shape
 
 
 def _no_arg(name, kinds, word):
@@ -187,9 +190,10 @@ def _arg_dtype(name):
 for _name in ("argmax", "argmin"):
     op(
         f"{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-        shape=_arg_shape,
+        shape=_arg_shape(_name),
         dtype=_arg_dtype(_name),
         out=True,
+        never_differentiable=True,
         native=_name,
         batching="along_dim_or_none",
         nested="reduction",

@@ -6,7 +6,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.extremes import full_extremum_grad, nonempty, picked, picked_grad
 from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.refusals import refusing_like
+from shim_torch._impl.table.refusals import refuse, refusing_like
 from shim_torch._impl.table.rules import wrap_dim
 
 _NO_MEDIAN = ("bc", "median_cpu")
@@ -43,7 +43,7 @@ def median_all(xp, self):
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=True,
     shape=lambda self, dim, keepdim: [nonempty("median")(self, (dim,), keepdim)] * 2,
-    dtype=refusing_like(_NO_MEDIAN, _core.int64),
+    dtype=refusing_like(("bc", "median_out"), _core.int64),
     native="median",
     grad={"self": picked_grad},
     nested="reduction",
@@ -89,6 +89,7 @@ def nanmedian(self):
 )
 def nanmedian_dim(self, dim, keepdim):
     """The medians along ``dim`` of what is not NaN, and the index of each."""
+    refuse(self.dtype, ("bc", "median_out"), meta=self.is_meta)
     if self.dim() == 0:
         return tuple(self.median(dim, keepdim))
     if self.is_cuda and self.is_floating_point() and 0 < self.size(dim) <= _ONE_ROW:

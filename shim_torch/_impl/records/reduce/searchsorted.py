@@ -8,7 +8,8 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.surface.warnings import warn_once
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, op
-from shim_torch._impl.table.rules import not_implemented, type_name
+from shim_torch._impl.table.refusals import refuse
+from shim_torch._impl.table.rules import type_name
 
 VALUES = "checked"  # a call may fail for what its tensors hold (compile/deferral.py)
 
@@ -73,13 +74,13 @@ def _search_shape(sorted_sequence, self, sorter):
 
 def _search_dtype(sorted_sequence, self, out_int32):
     dtype = _core.result_type(sorted_sequence, self)
-    if dtype.is_complex:
-        raise not_implemented("searchsorted_out_cpu", dtype)
+    if self.numel():
+        refuse(dtype, ("bc", "searchsorted_out_cpu"), meta=self.is_meta)
     return dtype, _place_dtype(out_int32)
 
 
 @op("searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None,"
-    " Tensor? sorter=None) -> Tensor", method=False, out=True, keep=("sorter",), native="searchsorted", shape=_search_shape, dtype=_search_dtype, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
+    " Tensor? sorter=None) -> Tensor", method=False, out=True, never_differentiable=True, keep=("sorter",), native="searchsorted", shape=_search_shape, dtype=_search_dtype, out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def searchsorted(xp, sorted_sequence, self, out_int32, right, side, sorter):
     """The index at which each value keeps a sorted sequence sorted: before equal elements, or after them.
 
@@ -111,7 +112,7 @@ def _bucket_check(boundaries: Any) -> None:
 
 
 @composite("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-           method=False, out=True, native="bucketize", refuses=(("bc", "searchsorted_out_cpu"),), out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
+           method=False, out=True, never_differentiable=True, native="bucketize", out_dtype="torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype {O} and out_int32 flag is {32}")  # fmt: skip
 def bucketize(self, boundaries, out_int32, right):
     """The index of the interval between sorted ``boundaries`` that each element falls into.
 

@@ -77,6 +77,7 @@ _REDUCE = {"sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "
 
 @composite(
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
+    gradient_name="SegmentReduceBackward0",
     method=False,
     refuses=(("bic", "_segment_reduce_cpu"),),
     forward_error_name="segment_reduce",

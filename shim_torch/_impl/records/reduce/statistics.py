@@ -99,7 +99,11 @@ def vander(x, N, increasing):
     return powers if increasing else powers.flip(-1)
 
 
-@composite("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", method=False)
+@composite(
+    "combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
+    gradient_name="StackBackward0",
+    method=False,
+)
 def combinations(self, r, with_replacement):
     """All combinations of ``r`` elements, in the order of their places.
 

@@ -54,7 +54,11 @@ def _clamped(self: Any, indices: list[Any]) -> list[Any]:
     return [i if i is None else i.clamp(-self.size(d), self.size(d) - 1) for d, i in enumerate(indices)]
 
 
-@composite("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", **_HIDDEN)
+@composite(
+    "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
+    gradient_name="UnsafeMaskedIndexBackward0",
+    **_HIDDEN,
+)
 def _unsafe_masked_index(self, mask, indices, fill):
     """``self[indices]`` with ``fill`` where the mask is false; indices out of range may stand there."""
     if self.numel() == 0:
@@ -64,6 +68,7 @@ def _unsafe_masked_index(self, mask, indices, fill):
 
 @composite(
     "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
+    gradient_name="UnsafeMaskedIndexPutAccumulateBackward0",
     **_HIDDEN,
 )
 def _unsafe_masked_index_put_accumulate(self, mask, indices, values):

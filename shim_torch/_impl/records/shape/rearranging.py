@@ -257,6 +257,7 @@ def repeat_interleave_int(self, repeats, dim, output_size):
 
 @composite(
     "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
+    gradient_name="NarrowCopyBackward0",
     out=True,
     out_dtype="Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)",
     out_resize="silent",

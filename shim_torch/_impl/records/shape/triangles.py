@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import same_dtype, wrap_dim
 
@@ -72,7 +73,7 @@ def diag(self, diagonal):
         return self.diag_embed(diagonal)
     if self.dim() != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.dim()}D")
-    return self.diagonal(diagonal).clone()
+    return aten.diagonal_copy(self, diagonal)
 
 
 @composite("diagflat(Tensor self, int offset=0) -> Tensor")

@@ -6,18 +6,21 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.calls import aten
-from shim_torch._impl.table.record import composite
+from shim_torch._impl.table.record import composite, node_name
 
-# (schema of the arguments, view method): the tensor takes the place of its view.
+# (schema of the arguments, (view method, name of its node)): the tensor takes the place of its view.
 _INPLACE = {
-    "squeeze_(Tensor(a!) self)": "squeeze",
-    "squeeze_.dim(Tensor(a!) self, int dim)": "squeeze",
-    "squeeze_.dims(Tensor(a!) self, int[] dim)": "squeeze",
-    "unsqueeze_(Tensor(a!) self, int dim)": "unsqueeze",
-    "transpose_(Tensor(a!) self, int dim0, int dim1)": "transpose",
-    "swapdims_(Tensor(a!) self, int dim0, int dim1)": "transpose",
-    "swapaxes_(Tensor(a!) self, int axis0, int axis1)": "transpose",
-    "as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)": "as_strided",
+    "squeeze_(Tensor(a!) self)": ("squeeze", "SqueezeBackward3"),
+    "squeeze_.dim(Tensor(a!) self, int dim)": ("squeeze", "SqueezeBackward4"),
+    "squeeze_.dims(Tensor(a!) self, int[] dim)": ("squeeze", "SqueezeBackward5"),
+    "unsqueeze_(Tensor(a!) self, int dim)": ("unsqueeze", "UnsqueezeBackward1"),
+    "transpose_(Tensor(a!) self, int dim0, int dim1)": ("transpose", "TransposeBackward1"),
+    "swapdims_(Tensor(a!) self, int dim0, int dim1)": ("transpose", "TransposeBackward1"),
+    "swapaxes_(Tensor(a!) self, int axis0, int axis1)": ("transpose", "TransposeBackward1"),
+    "as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)": (
+        "as_strided",
+        "AsStridedBackward1",
+    ),
 }
 _COPIES: dict[str, tuple[str, dict[str, Any]]] = {
     "alias_copy(Tensor self)": (
@@ -114,16 +117,29 @@ def _copied_list(name: str) -> Any:
     return body
 
 
-for _schema, _name in _INPLACE.items():
-    composite(f"{_schema} -> Tensor(a!)", function=_name == "as_strided")(_replaced(_name))
+for _schema, (_name, _node) in _INPLACE.items():
+    composite(f"{_schema} -> Tensor(a!)", function=_name == "as_strided", gradient_name=_node)(_replaced(_name))
+
+
+def _node_of_copy(schema: str) -> str:
+    """PyTorch's name of the node of a view's copy: squeeze_copy.dim(…) -> SqueezeBackward1_copy."""
+    name, _, overload = schema.partition("(")[0].partition(".")
+    number = {"dim": 1, "dims": 2, "dtype": 1}.get(overload, 0)
+    return f"{node_name(name.removesuffix('_copy')).removesuffix('0')}{number}_copy"
+
+
 for _schema, (_name, _traits) in _COPIES.items():
     _count = _schema.split("*,")[0].rstrip(", )").count(",")
-    composite(f"{_schema} -> Tensor", out=True, method=False, **_traits)(_copied(_name, _count))
+    composite(f"{_schema} -> Tensor", out=True, method=False, gradient_name=_node_of_copy(_schema), **_traits)(
+        _copied(_name, _count)
+    )
 for _schema, (_name, _traits) in _LIST_COPIES.items():
-    composite(f"{_schema} -> Tensor[]", out=True, method=False, **_traits)(_copied_list(_name))
+    composite(f"{_schema} -> Tensor[]", out=True, method=False, gradient_name=_node_of_copy(_schema), **_traits)(
+        _copied_list(_name)
+    )
 
 
-@composite("t_(Tensor(a!) self) -> Tensor(a!)", function=False)
+@composite("t_(Tensor(a!) self) -> Tensor(a!)", function=False, gradient_name="TBackward1")
 def t_(self):
     """In place: the tensor becomes its transpose; RuntimeError above two dims."""
     if self.dim() > 2:

@@ -25,12 +25,12 @@ def one_pass(g: Any, saved: Any, name: str, *numbers: float) -> Any:
     """g · f' in one kernel, ``shim::pointwise_backward``; None where there is none, and where it is to be differentiated itself."""
     if not _core.one_pass(g, saved):
         return None
-    return shim.pointwise_backward(g, saved, name, *numbers)
+    return shim.pointwise_backward(g, saved, name, *map(float, numbers))
 
 
 def one_pass_on_cuda(g: Any, saved: Any, name: str, *numbers: float) -> Any:
     """The same of the gradients that have such a kernel on CUDA alone."""
-    return one_pass(g, saved, name, *map(float, numbers)) if g.is_cuda else None
+    return one_pass(g, saved, name, *numbers) if g.is_cuda else None
 
 
 @contextlib.contextmanager

@@ -42,6 +42,7 @@ def _grads(g0, g1, gates, more, cell, result1, result2):
     dtype=lambda cell: (cell.dtype, [cell.dtype] * 3),
     native="lstm_step",
     differentiable=(0, 1),
+    gradient_name="MulBackward0",
     grad={
         "gates": lambda g0, g1, gates, more, cell, result1, result2: _grads(
             g0, g1, gates, more, cell, result1, result2
@@ -145,6 +146,7 @@ def _layer_some(*ks: int) -> Any:
         "gates, weight, bias": _layer_some(0, 3, 4),
         "gates, weight": _layer_some(0, 3),
     },
+    gradient_name="MkldnnRnnLayerBackward0",  # PyTorch's, of float32 on the CPU
     **_SHIM,
 )
 def lstm_layer(xp, gates, h, c, weight, bias):
