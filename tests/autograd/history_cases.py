@@ -14,7 +14,7 @@ def _told(function):
     def run():
         result = function()
         node = result.grad_fn
-        return result.requires_grad, node and (node.name(), type(node).__name__, repr(result)[-40:])
+        return result.requires_grad, node and (node.name(), type(node).__name__, repr(result).rpartition("grad_fn=")[2])
 
     return attempt(run), attempt(lambda: function().sum().backward())
 
