@@ -57,7 +57,9 @@ template <class T, bool decays> struct Adagrad {
   Decayed<T, decays> gradient;
   C eps, rate;
   Adagrad(const AdagradSettings& o, double count)
-      : gradient(o.maximize, o.weight_decay), eps(as_alpha<T>(o.eps)), rate(C(-o.lr / (1 + (count - 1) * o.lr_decay))) {}
+      : gradient(o.maximize, o.weight_decay),
+        eps(as_alpha<T>(o.eps)),
+        rate(C(-o.lr / (1 + (count - 1) * o.lr_decay))) {}
   void operator()(C& x, C g, C* s) const {
     g = gradient(g, x);
     s[0] = rounded<T>(s[0] + g * g);

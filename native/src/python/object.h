@@ -84,7 +84,7 @@ PyObject* tensor_over_array(
 // Each bind_*.cpp adds its types and functions to the module `shim_torch._impl.native._core`.
 int bind_dtype(PyObject* module);         // core: dtype device Size layout memory_format finfo/iinfo data
 int bind_tensor(PyObject* module);        // core
-int bind_nn_module(PyObject* module);    // core: slots of torch.nn.Module
+int bind_nn_module(PyObject* module);     // core: slots of torch.nn.Module
 int bind_views(PyObject* module);         // core: views and empty tensors as functions
 int bind_storage(PyObject* module);       // core
 int bind_exchange(PyObject* module);      // core: numpy, DLPack, __cuda_array_interface__, exchange API

@@ -45,7 +45,9 @@ def _normalized(
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """The values and, where asked for, the batch's mean and 1 / standard deviation; running statistics move toward the batch's."""
     given = (None, None) if training else (running_mean, running_var)
-    if (training or (running_mean is not None and running_var is not None)) and _core.norms_channels(input, weight, bias, running_mean, running_var):
+    if (training or (running_mean is not None and running_var is not None)) and _core.norms_channels(
+        input, weight, bias, running_mean, running_var
+    ):
         by_kernel, channels = True, input.size(1)
     else:
         channels = input.size(1) if input.dim() > 1 else input.size(0)
