@@ -1,4 +1,7 @@
 // What torch.compile gives: an object that calls a function traced, and functions whose calls are those of such an object.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+// After it, of Python 3.10:
 #include <structmember.h>
 
 #include <cstddef>
