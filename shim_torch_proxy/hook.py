@@ -38,6 +38,7 @@ _entries: list[Token] = []
 _layers: dict[str, ExitStack] = {}  # in the order of installation
 _scope = Scope()  # immutable snapshot, replaced whole: readers take no lock
 _exposed = 0
+_displaced: dict[str, ModuleType] = {}  # by all that expose
 _finder: ScopeFinder
 _reported: set[str] = set()
 _joined: set[str] = set()  # packages that code in scope imported and that cannot do without torch
@@ -279,7 +280,7 @@ class expose:
         with _lock:
             torch = modules.get("torch")
             there = {name: module for name, module in sys.modules.items() if modules.is_torch(name)}
-            self._before = {name: module for name, module in there.items() if modules.loaded.get(name) is not module}
+            _displaced.update({n: module for n, module in there.items() if modules.loaded.get(n) is not module})
             for name in there:
                 del sys.modules[name]
             sys.modules.update(modules.tree())
@@ -290,6 +291,9 @@ class expose:
         global _exposed
         with _lock:
             _exposed -= 1
+            if _exposed:  # another one's modules stay
+                return
             for name in [name for name in sys.modules if modules.is_torch(name)]:
                 del sys.modules[name]
-            sys.modules.update(self._before)
+            sys.modules.update(_displaced)
+            _displaced.clear()

@@ -210,3 +210,27 @@ def test_warnings_of_an_import_name_who_imports(probe, tmp_path):
             assert [w.filename for w in seen] == [user.__file__], seen[0].filename
             """
         )
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_exposed_within_a_whole_process(probe, real):
+    """As Triton's driver is made: the process keeps our torch in sys.modules until it ends itself."""
+    probe(
+        """
+        import sys
+        from compat import torch_proxy
+        from shim_torch_proxy.hook import expose
+        with torch_proxy():
+            import torch
+            assert sys.modules["torch"] is torch and torch.OURS is True
+            with expose():
+                assert sys.modules["torch"] is torch
+            assert sys.modules["torch"] is torch
+            first, second = expose(), expose()
+            first.__enter__(), second.__enter__()
+            first.__exit__(), second.__exit__()
+            assert sys.modules["torch"] is torch
+        assert "torch" not in sys.modules
+        """,
+        real=real,
+    )
