@@ -21,17 +21,27 @@ def _each(
     params: Any,
     grads: Any,
     *states: Any,
-    counts: Any = (),
+    counts: Any = None,
+    optional: int = 0,
     **numbers: Any,
 ) -> tuple[()]:
+    """``optional``: how many of the last ``states`` may have no tensors. Errors: RuntimeError for lists of other lengths."""
+    n = len(params)
+    needed = [grads, *states[: len(states) - optional], *([] if counts is None else [counts])]
+    lengths = [len(s) for s in needed]
+    if any(k != n for k in lengths) or any(len(s) not in (0, n) for s in states):
+        raise RuntimeError(f"a step of {n} parameters was given lists of {lengths} gradients, states and counts")
     with no_grad():
-        for count in counts:
+        for count in counts or ():
             count += 1
         for i, p in enumerate(params):
             own = [s[i] if s else None for s in states]
             if counts:
                 own.append(float(counts[i]))
-            formula(p, -grads[i] if maximize else grads[i], *own, **numbers)
+            try:
+                formula(p, -grads[i] if maximize else grads[i], *own, **numbers)
+            except ZeroDivisionError as e:
+                raise RuntimeError(f"a step with {numbers} has no result: {e}") from e
     return ()
 
 
@@ -44,7 +54,7 @@ def _each(
 def adam_step(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps,
               lr, beta1, beta2, weight_decay, eps, maximize, decoupled):  # fmt: skip
     """Adam, or AdamW where ``decoupled``; with ``max_exp_avg_sqs`` that of amsgrad."""
-    return _each(formulas.adam, maximize, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, counts=state_steps,
+    return _each(formulas.adam, maximize, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, counts=state_steps, optional=1,
                  lr=lr, beta1=beta1, beta2=beta2, weight_decay=weight_decay, eps=eps, decoupled=decoupled)  # fmt: skip
 
 
@@ -56,7 +66,7 @@ def adam_step(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps,
 )
 def sgd_step(self, grads, momentum_buffers, lr, momentum, dampening, weight_decay, nesterov, maximize):
     """Gradient descent, with momentum where there are buffers."""
-    return _each(formulas.sgd, maximize, self, grads, momentum_buffers,
+    return _each(formulas.sgd, maximize, self, grads, momentum_buffers, optional=1,
                  lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov)  # fmt: skip
 
 
@@ -82,7 +92,7 @@ def adagrad_step(self, grads, state_sums, state_steps, lr, lr_decay, weight_deca
 def rmsprop_step(self, grads, square_avgs, momentum_buffers, grad_avgs, state_steps,
                  lr, alpha, weight_decay, eps, momentum, maximize):  # fmt: skip
     """RMSprop, with momentum where there are buffers, centred where there are means of gradients."""
-    return _each(formulas.rmsprop, maximize, self, grads, square_avgs, momentum_buffers, grad_avgs, counts=state_steps,
+    return _each(formulas.rmsprop, maximize, self, grads, square_avgs, momentum_buffers, grad_avgs, counts=state_steps, optional=2,
                  lr=lr, alpha=alpha, weight_decay=weight_decay, eps=eps, momentum=momentum)  # fmt: skip
 
 

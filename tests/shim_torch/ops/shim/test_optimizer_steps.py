@@ -67,3 +67,12 @@ def test_what_kernels_leave_to_the_bodies():
     lists[2][0] = lists[2][0].double()
     shim.sgd_step(*lists, 0.02, 0.9, 0.0, 0.0, False, False)
     assert lists[2][0].dtype == torch.float64
+
+
+@pytest.mark.parametrize("missing", [1, 2, 3, 5])
+def test_lists_of_other_lengths_are_refused(missing):
+    lists = [[torch.ones(3)] for _ in range(6)]
+    lists[4] = []  # of amsgrad alone
+    lists[missing] = []
+    with pytest.raises(RuntimeError, match="a step of 1 parameters was given lists of"):
+        torch.ops.shim.adam_step(*lists, 0.1, 0.9, 0.99, 0.0, 1e-8, False, False)
