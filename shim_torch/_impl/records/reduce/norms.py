@@ -75,7 +75,8 @@ def _norm_grad(g: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any
         return self.sgn() * g
     # A norm of 0 divides as infinity: what is derived along g (forward mode) is 0 there too, not NaN.
     if ord == 2:
-        return g * (self / norm.masked_fill(norm == 0, _INF))
+        divisor = norm.masked_fill(norm == 0, _INF)
+        return self * (g / divisor) if self.is_complex() else g * (self / divisor)  # complex zeros by infinity are NaN
     size = self.abs()
     if ord in (_INF, -_INF):
         hit = (size == norm).logical_or(size.isnan().logical_and(norm.isnan()))
