@@ -44,28 +44,6 @@ template <class T, bool decays> struct Adamax {
   }
 };
 
-// The means of the gradients and of their squares.
-template <class T, bool decays> struct Moments {
-  using C = Wide<T>;
-  Decayed<T, decays> gradient;
-  Lerp<T> mean;
-  C kept, beta2, fresh2, eps;
-  explicit Moments(const AdamSettings& o)
-      : gradient(o.maximize, o.weight_decay),
-        mean(1 - o.beta1),
-        kept(C(o.decoupled ? 1 - o.lr * o.weight_decay : 1)),
-        beta2(C(o.beta2)),
-        fresh2(C(1 - o.beta2)),
-        eps(as_alpha<T>(o.eps)) {}
-  C operator()(C& x, C g, C* s) const {  // gives the gradient
-    g = gradient(g, x);
-    x = rounded<T>(x * kept);
-    s[0] = mean(s[0], g);
-    s[1] = rounded<T>(rounded<T>(s[1] * beta2) + fresh2 * g * g);
-    return g;
-  }
-};
-
 struct NadamRates {
   double correction, of_gradient, of_mean;
 };
@@ -126,65 +104,54 @@ double multiplied(const TensorImpl& product, double by) {
 
 Stepped adadelta_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList moves,
     TensorList counts, const AdadeltaSettings& o) {
-  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
-  Stepped r = NotMine{""};
-  chosen(
+  return chosen(
       [&](auto decays) {
-        r = stepped(StepLists<2>{parameters, gradients, {squares, moves}, counts},
+        return stepped(StepLists<2>{parameters, gradients, {squares, moves}, counts},
             [&]<class T>(double, size_t) { return Adadelta<T, decays>(o); });
       },
       o.weight_decay != 0);
-  return r;
 }
 
 Stepped adamax_step(TensorList parameters, TensorList gradients, TensorList means, TensorList largest,
     TensorList counts, const AdamaxSettings& o) {
-  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
-  Stepped r = NotMine{""};
-  chosen(
+  return chosen(
       [&](auto decays) {
-        r = stepped(StepLists<2>{parameters, gradients, {means, largest}, counts},
+        return stepped(StepLists<2>{parameters, gradients, {means, largest}, counts},
             [&]<class T>(double count, size_t) { return Adamax<T, decays>(o, 1 - std::pow(o.beta1, count)); });
       },
       o.weight_decay != 0);
-  return r;
 }
 
 Stepped nadam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares,
     TensorList products, TensorList counts, double momentum_decay, const AdamSettings& o) {
-  if (counts.size() != parameters.size() || products.size() != counts.size() ||
-      !std::ranges::all_of(products, is_count))
-    return NotMine{"no step counts"};
+  if (products.size() != parameters.size() || !std::ranges::all_of(products, is_count))
+    return NotMine{"no products of momentums"};
   const auto momentum = [&](double count) { return o.beta1 * (1 - 0.5 * std::pow(0.96, count * momentum_decay)); };
-  Stepped r = NotMine{""};
-  chosen(
+  return chosen(
       [&](auto decays) {
         const auto make = [&]<class T>(double count, size_t i) {
           const double now = momentum(count), then = momentum(count + 1), product = multiplied(*products[i], now);
           return Nadam<T, decays>(o,
               {1 - std::pow(o.beta2, count), -o.lr * (1 - now) / (1 - product), -o.lr * then / (1 - product * then)});
         };
-        r = stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make, products);
+        return stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make, products);
       },
       !o.decoupled && o.weight_decay != 0);
-  return r;
 }
 
 Stepped radam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares, TensorList counts,
     const AdamSettings& o) {
-  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
-  Stepped r = NotMine{""};
   double last = -1;
   RadamRates rates{};
-  chosen(
+  return chosen(
       [&](auto decays) {
-        r = stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, [&]<class T>(double count, size_t) {
-          if (count != last) rates = radam_rates(o, last = count);  // most tensors have the same
-          return Radam<T, decays>(o, rates);
-        });
+        return stepped(
+            StepLists<2>{parameters, gradients, {means, squares}, counts}, [&]<class T>(double count, size_t) {
+              if (count != last) rates = radam_rates(o, last = count);  // most tensors have the same
+              return Radam<T, decays>(o, rates);
+            });
       },
       !o.decoupled && o.weight_decay != 0);
-  return r;
 }
 
 }  // namespace shim::optimizers

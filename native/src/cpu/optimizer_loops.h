@@ -22,7 +22,8 @@ template <class T> Wide<T> rounded(Wide<T> x) {  // as a tensor of T holds it
 template <size_t states> struct StepLists {
   TensorList parameters, gradients;
   std::array<TensorList, states> state;
-  TensorList counts;  // of steps
+  TensorList counts;  // of steps,
+  bool counts_steps = true;
 };
 
 inline bool lies_alike(const TensorImpl& a, const TensorImpl& b) {
@@ -40,7 +41,7 @@ inline bool is_count(const Tensor& c) {
 template <size_t states> const char* against_lists(const StepLists<states>& l) {
   const size_t n = l.parameters.size();
   const auto fits = [&](TensorList list) { return list.size() == n; };
-  if (!fits(l.gradients) || !std::ranges::all_of(l.state, fits) || (!l.counts.empty() && !fits(l.counts)))
+  if (!fits(l.gradients) || !std::ranges::all_of(l.state, fits) || (l.counts_steps && !fits(l.counts)))
     return "lists of different lengths";
   for (size_t i = 0; i < n; ++i) {
     const TensorImpl& p = *l.parameters[i];

@@ -45,15 +45,35 @@ template <class T, bool decays> struct Decayed {
   }
 };
 
+// The means of the gradients and of their squares.
+template <class T, bool decays> struct Moments {
+  using C = Wide<T>;
+  Decayed<T, decays> gradient;
+  Lerp<T> mean;
+  C kept, beta2, fresh2, eps;
+  explicit Moments(const AdamSettings& o)
+      : gradient(o.maximize, o.weight_decay),
+        mean(1 - o.beta1),
+        kept(C(o.decoupled ? 1 - o.lr * o.weight_decay : 1)),
+        beta2(C(o.beta2)),
+        fresh2(C(1 - o.beta2)),
+        eps(as_alpha<T>(o.eps)) {}
+  C operator()(C& x, C g, C* s) const {  // gives the gradient
+    g = gradient(g, x);
+    x = rounded<T>(x * kept);
+    s[0] = mean(s[0], g);
+    s[1] = rounded<T>(rounded<T>(s[1] * beta2) + fresh2 * g * g);
+    return g;
+  }
+};
+
 template <class C> C larger(C x, C y) { return x != x ? x : y != y ? y : x > y ? x : y; }
 
 // f(a true or false type of each): the rules are compiled for all of them.
-template <class F> void chosen(F f) { f(); }
-template <class F, class... More> void chosen(F f, bool first, More... more) {
-  if (first)
-    chosen([&](auto... rest) { f(std::true_type(), rest...); }, more...);
-  else
-    chosen([&](auto... rest) { f(std::false_type(), rest...); }, more...);
+template <class F> auto chosen(F f) { return f(); }
+template <class F, class... More> auto chosen(F f, bool first, More... more) {
+  if (first) return chosen([&](auto... rest) { return f(std::true_type(), rest...); }, more...);
+  return chosen([&](auto... rest) { return f(std::false_type(), rest...); }, more...);
 }
 
 // `more`: tensors of one number beside the counts, which the rules write.

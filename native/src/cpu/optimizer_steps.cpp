@@ -7,26 +7,15 @@ namespace {
 
 template <class T, bool decays, bool amsgrad> struct Adam {
   using C = Wide<T>;
-  Decayed<T, decays> gradient;
-  Lerp<T> mean;
-  C kept, beta2, fresh2, root, eps, rate;
+  Moments<T, decays> moments;
+  C root, rate;
   Adam(const AdamSettings& o, const std::array<double, 2>& corrections)
-      : gradient(o.maximize, o.weight_decay),
-        mean(1 - o.beta1),
-        kept(C(o.decoupled ? 1 - o.lr * o.weight_decay : 1)),
-        beta2(C(o.beta2)),
-        fresh2(C(1 - o.beta2)),
-        root(C(std::sqrt(corrections[1]))),
-        eps(as_alpha<T>(o.eps)),
-        rate(C(-o.lr / corrections[0])) {}
+      : moments(o), root(C(std::sqrt(corrections[1]))), rate(C(-o.lr / corrections[0])) {}
   void operator()(C& x, C g, C* s) const {
-    g = gradient(g, x);
-    x = rounded<T>(x * kept);
-    s[0] = mean(s[0], g);
-    s[1] = rounded<T>(rounded<T>(s[1] * beta2) + fresh2 * g * g);
+    moments(x, g, s);
     if constexpr (amsgrad) s[2] = larger(s[2], s[1]);
     const C size = rounded<T>(rounded<T>(std::sqrt(s[amsgrad ? 2 : 1])) / root);
-    x = x + rate * (s[0] / rounded<T>(size + eps));
+    x = x + rate * (s[0] / rounded<T>(size + moments.eps));
   }
 };
 
@@ -102,70 +91,59 @@ template <class T, bool decays, bool moves, bool centred> struct Rmsprop {
 
 Stepped adam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares,
     TensorList greatest, TensorList counts, const AdamSettings& o) {
-  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
   OfCount corrections([&](double count) -> std::array<double, 2> {
     return {1 - std::pow(o.beta1, count), 1 - std::pow(o.beta2, count)};
   });
   const bool decays = !o.decoupled && o.weight_decay != 0;
-  Stepped r = NotMine{""};
-  chosen(
+  return chosen(
       [&](auto decays, auto amsgrad) {
         const auto make = [&]<class T>(
                               double count, size_t) { return Adam<T, decays, amsgrad>(o, corrections(count)); };
         if constexpr (amsgrad)
-          r = stepped(StepLists<3>{parameters, gradients, {means, squares, greatest}, counts}, make);
+          return stepped(StepLists<3>{parameters, gradients, {means, squares, greatest}, counts}, make);
         else
-          r = stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make);
+          return stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make);
       },
       decays, !greatest.empty());
-  return r;
 }
 
 Stepped sgd_step(TensorList parameters, TensorList gradients, TensorList buffers, const SgdSettings& o) {
-  Stepped r = NotMine{""};
-  chosen(
+  return chosen(
       [&](auto decays, auto moves) {
         const auto make = [&]<class T>(double, size_t) { return Sgd<T, decays, moves>(o); };
         if constexpr (moves)
-          r = stepped(StepLists<1>{parameters, gradients, {buffers}, {}}, make);
+          return stepped(StepLists<1>{parameters, gradients, {buffers}, {}, false}, make);
         else
-          r = stepped(StepLists<0>{parameters, gradients, {}, {}}, make);
+          return stepped(StepLists<0>{parameters, gradients, {}, {}, false}, make);
       },
       o.weight_decay != 0, !buffers.empty());
-  return r;
 }
 
 Stepped adagrad_step(
     TensorList parameters, TensorList gradients, TensorList sums, TensorList counts, const AdagradSettings& o) {
-  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
-  Stepped r = NotMine{""};
-  chosen(
+  return chosen(
       [&](auto decays) {
-        r = stepped(StepLists<1>{parameters, gradients, {sums}, counts},
+        return stepped(StepLists<1>{parameters, gradients, {sums}, counts},
             [&]<class T>(double count, size_t) { return Adagrad<T, decays>(o, count); });
       },
       o.weight_decay != 0);
-  return r;
 }
 
 Stepped rmsprop_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList buffers,
     TensorList means, TensorList counts, const RmspropSettings& o) {
-  if (counts.size() != parameters.size()) return NotMine{"no step counts"};
-  Stepped r = NotMine{""};
-  chosen(
+  return chosen(
       [&](auto decays, auto moves, auto centred) {
         const auto make = [&]<class T>(double, size_t) { return Rmsprop<T, decays, moves, centred>(o); };
         if constexpr (moves && centred)
-          r = stepped(StepLists<3>{parameters, gradients, {squares, buffers, means}, counts}, make);
+          return stepped(StepLists<3>{parameters, gradients, {squares, buffers, means}, counts}, make);
         else if constexpr (moves)
-          r = stepped(StepLists<2>{parameters, gradients, {squares, buffers}, counts}, make);
+          return stepped(StepLists<2>{parameters, gradients, {squares, buffers}, counts}, make);
         else if constexpr (centred)
-          r = stepped(StepLists<2>{parameters, gradients, {squares, means}, counts}, make);
+          return stepped(StepLists<2>{parameters, gradients, {squares, means}, counts}, make);
         else
-          r = stepped(StepLists<1>{parameters, gradients, {squares}, counts}, make);
+          return stepped(StepLists<1>{parameters, gradients, {squares}, counts}, make);
       },
       o.weight_decay != 0, !buffers.empty(), !means.empty());
-  return r;
 }
 
 }  // namespace shim::optimizers

@@ -17,12 +17,7 @@ def adam(
     weight_decay: float, eps: float, decoupled: bool,
 ) -> None:  # fmt: skip
     """Adam of a parameter whose step this is; ``greatest`` is the largest mean square, or None."""
-    if not decoupled:
-        g = decayed(p, g, weight_decay)
-    elif weight_decay:
-        p.mul_(1 - lr * weight_decay)
-    mean.lerp_(g, 1 - beta1)
-    square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+    _moments(p, g, mean, square, lr, beta1, beta2, weight_decay, decoupled)
     if greatest is not None:
         square = greatest.copy_(torch.maximum(greatest, square))
     denominator = (square.sqrt() / (1 - beta2**step) ** 0.5).add_(eps)
