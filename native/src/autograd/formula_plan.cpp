@@ -73,11 +73,14 @@ FormulaPlan& plan_of(Operator& op) {
   auto& all = overloads(op.schema.qualified());
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i] == &op) number = i;
-  plan.name = op.schema.name == "copy" || op.schema.name == "copy_" ? "torch::autograd::CopyBackwards"
-                                                                    : camel(op.traits->part_of ? op.traits->part_of
-                                                                            : op.alias_of      ? op.alias_of
-                                                                                               : op.schema.name) +
-                                                                          "Backward" + std::to_string(number);
+  const std::string& own = op.schema.name;
+  if (own == "copy" || own == "copy_")
+    plan.name = "torch::autograd::CopyBackwards";
+  else
+    plan.name = camel(op.traits->part_of ? op.traits->part_of
+                      : op.alias_of      ? op.alias_of
+                                         : own) +
+                "Backward" + std::to_string(number);
   for (auto& f : op.formulas) plan.single.push_back(planned(op, f));
   // PyTorch's order of the gradients: by the inputs' names.
   sort_few(plan.single.data(), plan.single.data() + plan.single.size(),

@@ -68,6 +68,7 @@ bool GraphReader::leaf(AccumulateGrad& a) {
 bool GraphReader::node(Node& n) {
   if (!n.pre_hooks.empty() || !n.tensor_pre_hooks.empty() || !n.retain_hooks.empty() || !n.post_hooks.empty())
     return false;
+  word(n.inputs.size());
   for (const InputMeta& m : n.inputs) {
     dims(m.sizes);
     word(uint64_t(m.dtype) | uint64_t(m.device.type) << 8 | uint64_t(uint8_t(m.device.index)) << 16);

@@ -92,9 +92,8 @@ class Learner {
     for (const Session::Deferred& d : made_->path)
       for (const TensorSpec& s : d.node->inputs)
         if (!memory(s) && !(&s == &d.node->inputs[0] && empty_memory(d))) return false;
-    for (uint32_t i = 0; i < reader_.memories.size();
-        ++i) {  // those that were written to without an operator of the path
-      const Reader::Met& m = reader_.memories[i];
+    for (uint32_t i = 0; i < reader_.memories.size(); ++i) {
+      const Reader::Met& m = reader_.memories[i];  // written to without an operator of the path?
       const bool written = m.storage->version().load() != m.version;
       if (written && std::ranges::find(made_->memories, i, &KnownBackward::Memory::number) == made_->memories.end())
         return false;

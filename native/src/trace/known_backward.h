@@ -22,7 +22,6 @@ struct KnownBackward {
     Device device;
   };
   std::vector<uint64_t> words;  // of the graph
-  bool retain_graph = false;
   std::vector<Session::Deferred> path;
   std::vector<Scalar> numbers;
   std::vector<Memory> memories;
