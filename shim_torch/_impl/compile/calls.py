@@ -119,11 +119,10 @@ class Compiled:
 
     def _note(self, info: dict[str, Any]) -> None:
         first, self.called = not self.called, True
-        counts["calls"] += 1
         logs.note(self, info, first)
         _note_for_dynamo(info, first)
-        for name in ("deferred", "learned", "resized", "at_once", "runs", "programs", "backwards"):
-            counts[name] += info[name]
+        names = ("deferred", "learned", "resized", "at_once", "runs", "programs", "backwards")
+        counts.update({"calls": 1} | {name: info[name] for name in names})
         reasons.update(info["reasons"])
         breaks.update([(reason, f"{file}:{line}") for reason, file, line, _ in info["breaks"]])
         if self.seen is not None:
