@@ -178,6 +178,19 @@ def fed_back():
     assert status()["graphs"].get("replayed", 0) > 3, status()["graphs"]
 
 
+def graph_step(model, optimizer, compiled):
+    """A step, as a graph where it is compiled."""
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x), x[:, :3])
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return torch.compile(step, mode="reduce-overhead") if compiled else step
+
+
 def graph_training():
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.GELU(), torch.nn.Linear(8, 3)).cuda()
@@ -187,14 +200,7 @@ def graph_training():
     for m, compiled in ((model, False), (other, True)):
         optimizer = torch.optim.SGD(m.parameters(), lr=0.05)
 
-        def step(x, m=m, optimizer=optimizer):
-            optimizer.zero_grad()
-            loss = F.mse_loss(m(x), x[:, :3])
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        run = torch.compile(step, mode="reduce-overhead") if compiled else step
+        run = graph_step(m, optimizer, compiled)
         torch.manual_seed(1)
         losses.append([run(some(4, 6)).item() for _ in range(8)])
     torch.testing.assert_close(*map(torch.tensor, losses))
@@ -220,14 +226,7 @@ def graph_optimizers():
         for m, compiled in zip(models, (False, True), strict=True):
             optimizer = getattr(torch.optim, name)(m.cuda().parameters(), lr=0.02, **settings)
 
-            def step(x, m=m, optimizer=optimizer):
-                optimizer.zero_grad()
-                loss = F.mse_loss(m(x), x[:, :3])
-                loss.backward()
-                optimizer.step()
-                return loss
-
-            run = torch.compile(step, mode="reduce-overhead") if compiled else step
+            run = graph_step(m, optimizer, compiled)
             torch.manual_seed(1)
             x = some(4, 6)
             for i in range(12):
