@@ -10,6 +10,12 @@ void check(int64_t which) {
   if (which == 5) throw std::invalid_argument("invalid");
   if (which == 6) throw std::runtime_error("plain");
   if (which == 7) AT_ERROR("at error ", 7);
+  TORCH_CHECK_NE(which, 9) << "more";
+  LOG_IF(WARNING, which == 10) << "told before";
+  if (which > 9)
+    CHECK(which < 10) << "and ends";
+  else
+    LOG(INFO) << "silent";
   if (which == 8) throw c10::AcceleratorError({__func__, __FILE__, uint32_t(__LINE__)}, 700, "of the device");
 }
 float* pointer(const at::Tensor& x) { return x.data_ptr<float>(); }

@@ -1,6 +1,6 @@
 #pragma once
 // Arrays, lists and ranges.
-#include <shim/errors.h>
+#include <shim/logging.h>
 
 namespace c10 {
 

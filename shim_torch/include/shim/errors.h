@@ -177,14 +177,6 @@ template <class F> int guarded(F&& f) noexcept {
 #define TORCH_CHECK_NOT_IMPLEMENTED(condition, ...) \
   SHIM_CHECK(SHIM_NOT_IMPLEMENTED, condition __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_CHECK_LINALG(condition, ...) SHIM_CHECK(SHIM_LINALG, condition __VA_OPT__(, ) __VA_ARGS__)
-#define SHIM_CHECK_PAIR(a, symbol, b) \
-  TORCH_CHECK((a)symbol(b), "Check failed: " #a " " #symbol " " #b " (", a, " vs. ", b, "). ")
-#define TORCH_CHECK_EQ(a, b) SHIM_CHECK_PAIR(a, ==, b)
-#define TORCH_CHECK_NE(a, b) SHIM_CHECK_PAIR(a, !=, b)
-#define TORCH_CHECK_LE(a, b) SHIM_CHECK_PAIR(a, <=, b)
-#define TORCH_CHECK_LT(a, b) SHIM_CHECK_PAIR(a, <, b)
-#define TORCH_CHECK_GE(a, b) SHIM_CHECK_PAIR(a, >=, b)
-#define TORCH_CHECK_GT(a, b) SHIM_CHECK_PAIR(a, >, b)
 #define TORCH_CHECK_NOTNULL(pointer) ::shim::not_null(pointer, #pointer)
 #define TORCH_INTERNAL_ASSERT(condition, ...)             \
   SHIM_CHECK(SHIM_RUNTIME, condition,                     \

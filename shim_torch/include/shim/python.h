@@ -2,8 +2,6 @@
 // pybind11's casters of our types, and errors that keep their kind. Included where Python's headers are.
 #include <Python.h>
 #include <pybind11/pybind11.h>
-#include <pybind11/functional.h>
-#include <pybind11/operators.h>
 #include <pybind11/stl.h>
 
 #include <shim/torch.h>
