@@ -211,3 +211,8 @@ def test_operators(simulated, part):
 )
 def test_compiled_functions(simulated, part):
     run(simulated, f"import compiled_checks; compiled_checks.{part}()")
+
+
+@pytest.mark.parametrize("part", ["training", "functions", "refusals"])
+def test_graphed_callables(simulated, part):
+    run(simulated, f"import graphed_checks; graphed_checks.{part}()")

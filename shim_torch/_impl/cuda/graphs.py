@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import itertools
 import sys
 from typing import Any
@@ -72,7 +74,8 @@ class CUDAGraph:
             )
         from shim_torch._impl.arrays import of_type
 
-        of_type("cuda")  # CuPy is imported before the capture, not in it
+        with contextlib.suppress(ModuleNotFoundError):  # our own kernels need no CuPy
+            of_type("cuda")  # it is imported before the capture, not in it
         self._token = graph_pool_handle() if pool is None else tuple(pool)
         shared = _pools.get(self._token, [0, 0])
         # relaxed: memory is allocated during the capture
@@ -150,11 +153,23 @@ class graph:
             self.stream_context.__exit__(*exc)
 
 
-def make_graphed_callables(*args: Any, **kwargs: Any) -> Any:
-    """Raises NotImplementedError: ``torch.cuda.graph`` captures. Without a GPU: PyTorch's RuntimeError."""
-    if not _core.cuda_device_count():
-        raise RuntimeError("Tried to instantiate dummy base class CUDAGraph")
-    raise NotImplementedError("torch.cuda.make_graphed_callables is not supported by shim-torch; use torch.cuda.graph")
+def make_graphed_callables(
+    callables: Any,
+    sample_args: tuple[Any, ...],
+    num_warmup_iters: int = 3,
+    allow_unused_input: bool = False,
+    pool: tuple[int, int] | None = None,
+) -> Any:
+    """Callables (functions or modules) whose forward and backward are CUDA graphs; a module is given its new ``forward``.
+
+    ``sample_args``: a tuple of tensors (or nested lists, tuples and dicts of them), for several callables a tuple of tuples; they stay
+    the places to which later arguments are copied, whose structure, shapes, dtypes and devices must be the same. Several
+    callables share one pool of memory, and must run in the order in which they are given. Results are overwritten by the next
+    call. There are no second gradients.
+    """
+    # Needs autograd and modules, which come after torch.cuda.
+    of = importlib.import_module("shim_torch._impl.cuda.graphed_callables")
+    return of.graphed(callables, sample_args, num_warmup_iters, allow_unused_input, pool)
 
 
 CUDAGraph.__module__ = graph.__module__ = "torch.cuda.graphs"
