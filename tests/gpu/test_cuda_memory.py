@@ -23,7 +23,7 @@ def test_copies_there_and_back_keep_values_and_strides():
 @pytest.mark.parametrize(
     "dtype",
     [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float64, torch.complex64,
-     torch.float8_e4m3fn, torch.float8_e5m2],
+     torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e8m0fnu],
 )  # fmt: skip
 def test_every_dtype_travels(dtype):
     host = torch.arange(-3, 9).to(dtype)
@@ -38,6 +38,31 @@ def test_casts_on_the_device():
     assert torch.equal(x.half().cpu(), x.cpu().half())
     assert torch.equal(x.double().cpu(), x.cpu().double())
     assert torch.equal(x.bfloat16().float().cpu(), x.cpu().bfloat16().float())
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e8m0fnu])
+def test_casts_of_narrow_floats(dtype):
+    """Every code to floats and back, and floats around the codes and beyond them."""
+    codes = torch.arange(256, dtype=torch.uint8).view(dtype)
+    wide = codes.float()
+    for other in (torch.float32, torch.float64, torch.bfloat16):
+        torch.testing.assert_close(codes.cuda().to(other).cpu(), codes.to(other), rtol=0, atol=0, equal_nan=True)
+    finite = wide[wide.isfinite()].double()
+    near = torch.cat(
+        [
+            finite,
+            finite * 1.5,
+            finite * 1.25,
+            finite * 0.99,
+            -finite,
+            torch.tensor([0.0, 1e-45, 3e38, float("inf"), float("nan")]),
+        ]
+    )
+    for x in (near, near.float()):
+        assert x.cuda().to(dtype).cpu().view(torch.uint8).tolist() == x.to(dtype).view(torch.uint8).tolist()
+    strided = torch.zeros(2, 256, dtype=dtype, device="cuda").t()
+    strided[:, 1] = codes.cuda()
+    assert strided[:, 1].contiguous().cpu().view(torch.uint8).tolist() == list(range(256))
 
 
 def test_fill_forms():

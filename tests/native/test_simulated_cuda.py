@@ -192,6 +192,7 @@ KERNELS = (
         ("test_cuda_special.py", "zeta or polygamma or gamma_functions"),
         ("test_cuda_images.py", "grid or outside or other_sizes"),
         ("test_device_asserts.py", "test_assert"),
+        ("test_cuda_memory.py", "casts_of_narrow_floats"),
     ],
 )
 def test_kernels_on_the_host(simulated, file, chosen):

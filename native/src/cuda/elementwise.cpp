@@ -36,14 +36,16 @@ const char* element_type(DType t) {
     case DType::b8: return "Bool";
     case DType::f8e4m3fn: return "E4m3";
     case DType::f8e5m2: return "E5m2";
-    case DType::c128: return "Wide16";  // only ever copied as it is
+    case DType::f8e8m0fnu: return "E8m0";  // only ever converted
+    case DType::c128: return "Wide16";     // only ever copied as it is
     default: return nullptr;
   }
 }
 
 const char* compute_type(DType t) {  // the type of numbers, and of what the functor sees
   if (t == DType::b8) return "u8";
-  if (t == DType::f16 || t == DType::bf16 || t == DType::f8e4m3fn || t == DType::f8e5m2) return "float";
+  const bool narrow = t == DType::f16 || t == DType::bf16 || t == DType::f8e4m3fn || t == DType::f8e5m2;
+  if (narrow || t == DType::f8e8m0fnu) return "float";
   return element_type(t);
 }
 
@@ -193,7 +195,7 @@ std::string compile_elementwise(
   return c.cubin.empty() ? c.log : "";
 }
 
-bool elementwise_dtype(DType t) { return element_type(t) != nullptr && t != DType::c128; }
+bool elementwise_dtype(DType t) { return element_type(t) && t != DType::c128 && t != DType::f8e8m0fnu; }
 
 bool elementwise_ready() { return driver().loaded && driver().launch; }
 
@@ -252,6 +254,10 @@ bool run_elementwise(const Elementwise& e, IntArrayRef shape, int device) {
   return true;
 }
 
+namespace {
+bool convertible(DType t) { return elementwise_dtype(t) || t == DType::f8e8m0fnu; }
+}  // namespace
+
 bool copy_elementwise(const Tensor& self, const Tensor& src) {
   Elementwise e{"copy", src->dtype(), src->dtype(), 2, {Operand::of(*self), Operand::of(*src)}};
   if (self->dtype() == src->dtype()) {  // bits
@@ -261,7 +267,7 @@ bool copy_elementwise(const Tensor& self, const Tensor& src) {
     if (self->numel() >= kWorthTiles &&
         copy_transposed(make_nest(self->sizes(), e.operands, 2), size_t(self->itemsize()), self->device().index))
       return true;
-  } else if (!elementwise_dtype(self->dtype()) || !elementwise_dtype(src->dtype())) {
+  } else if (!convertible(self->dtype()) || !convertible(src->dtype())) {
     return false;
   }
   return run_elementwise(e, self->sizes(), self->device().index);

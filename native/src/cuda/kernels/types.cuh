@@ -22,6 +22,9 @@ struct E4m3 {
 struct E5m2 {
   u8 v;
 };
+struct E8m0 {  // powers of two
+  u8 v;
+};
 struct alignas(16) Wide16 {
   u64 a, b;
 };
@@ -69,6 +72,9 @@ __device__ inline float widen(E4m3 x) {
   float magnitude = __uint_as_float(m << 20) * 1.329227995784916e+36f;  // 2**120: the exponents' biases differ by that
   return __uint_as_float(__float_as_uint(magnitude) | s);
 }
+__device__ inline float widen(E8m0 x) {
+  return __uint_as_float(x.v == 255 ? 0x7fc00000u : x.v ? u32(x.v) << 23 : 0x00400000u);
+}
 __device__ inline void narrow(float x, Half& r) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.v) : "f"(x)); }
 __device__ inline void narrow(float x, Bf16& r) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -115,11 +121,17 @@ __device__ inline void narrow(float x, E4m3& r) {  // round to nearest even, ove
   u32 code = m >> 20;
   r.v = u8((code > 0x7e ? 0x7e : code) | s);
 }
+__device__ inline void narrow(float x, E8m0& r) {  // the nearest power of two, halves up; the sign is dropped
+  const u32 u = __float_as_uint(x), exponent = (u >> 23) & 255, mantissa = u & 0x7fffff;
+  const bool up = mantissa > 0x400000 || (mantissa == 0x400000 && exponent > 0);
+  r.v = u8(exponent == 255 ? 255 : exponent + up);
+}
 template <class T> constexpr bool is_narrow = false;
 template <> constexpr bool is_narrow<Half> = true;
 template <> constexpr bool is_narrow<Bf16> = true;
 template <> constexpr bool is_narrow<E4m3> = true;
 template <> constexpr bool is_narrow<E5m2> = true;
+template <> constexpr bool is_narrow<E8m0> = true;
 
 template <class To, class From> __device__ inline To cast(From x) {
   if constexpr (same_type<To, From>::value)
