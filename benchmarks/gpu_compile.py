@@ -49,8 +49,24 @@ def resnet18(torch: Any, batch: int) -> Any:
     return torch.no_grad()(lambda: model(x)), None
 
 
-def llama(torch: Any, layers: int, width: int, words: int = 32000) -> Any:
-    """A decoder as Llama's: norms by root mean squares, rotary places, gated products."""
+def liger(torch: Any) -> Any:
+    """Liger's functions, over this torch."""
+    if torch.__name__ == "shim_torch":
+        import shim_torch_proxy
+
+        shim_torch_proxy.enable_torch_proxy(scope={"liger_kernel"})
+    from liger_kernel.transformers import functional, rms_norm, rope
+
+    return argparse.Namespace(
+        norm=rms_norm.LigerRMSNorm,
+        turn=rope.liger_rotary_pos_emb,
+        gated=functional.liger_swiglu,
+        loss=functional.liger_cross_entropy,
+    )
+
+
+def llama(torch: Any, layers: int, width: int, words: int = 32000, by: Any = None) -> Any:
+    """A decoder as Llama's: norms by root mean squares, rotary places, gated products; ``by``: a library's functions for these."""
     nn, F = torch.nn, torch.nn.functional
     heads = width // 64
 
@@ -70,7 +86,7 @@ def llama(torch: Any, layers: int, width: int, words: int = 32000) -> Any:
     class Layer(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
-            self.before, self.between = Norm(), Norm()
+            self.before, self.between = (by.norm(width) if by else Norm() for _ in range(2))
             self.q, self.k, self.v, self.o = (nn.Linear(width, width, bias=False) for _ in range(4))
             self.gate, self.up = (nn.Linear(width, 4 * width, bias=False) for _ in range(2))
             self.down = nn.Linear(4 * width, width, bias=False)
@@ -78,7 +94,7 @@ def llama(torch: Any, layers: int, width: int, words: int = 32000) -> Any:
         def forward(self, x: Any, cos: Any, sin: Any, cache: Any = None, at: Any = None, mask: Any = None) -> Any:
             h = self.before(x)
             q, k, v = (p(h).view(*h.shape[:2], heads, 64).transpose(1, 2) for p in (self.q, self.k, self.v))
-            q, k = turned(q, cos, sin), turned(k, cos, sin)
+            q, k = by.turn(q, k, cos[None], sin[None]) if by else (turned(q, cos, sin), turned(k, cos, sin))
             if cache is not None:
                 cache[0].index_copy_(2, at, k)
                 cache[1].index_copy_(2, at, v)
@@ -86,14 +102,15 @@ def llama(torch: Any, layers: int, width: int, words: int = 32000) -> Any:
             h = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
             x = x + self.o(h.transpose(1, 2).reshape(*x.shape))
             h = self.between(x)
-            return x + self.down(F.silu(self.gate(h)) * self.up(h))
+            gate, up = self.gate(h), self.up(h)
+            return x + self.down(by.gated(gate, up) if by else F.silu(gate) * up)
 
     class Model(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.words = nn.Embedding(words, width)
             self.layers = nn.ModuleList(Layer() for _ in range(layers))
-            self.norm, self.head = Norm(), nn.Linear(width, words, bias=False)
+            self.norm, self.head = by.norm(width) if by else Norm(), nn.Linear(width, words, bias=False)
             angles = torch.outer(torch.arange(2048).float(), 1e4 ** (-torch.arange(0, 64, 2) / 64))
             angles = torch.cat((angles, angles), -1)
             self.register_buffer("cos", angles.cos())
@@ -110,17 +127,18 @@ def llama(torch: Any, layers: int, width: int, words: int = 32000) -> Any:
     return Model().cuda().bfloat16()
 
 
-def training(torch: Any, layers: int, width: int, batch: int, tokens: int) -> Any:
-    """Forward, backward and AdamW's step, all within the function."""
+def training(torch: Any, layers: int, width: int, batch: int, tokens: int, by: Any = None) -> Any:
+    """Forward and backward within the function, and AdamW's step."""
     F = torch.nn.functional
-    model = llama(torch, layers, width)
+    model = llama(torch, layers, width, by=by)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     ids = torch.randint(0, 32000, (batch, tokens), device="cuda")
 
     def step() -> Any:
         optimizer.zero_grad()
         logits = model(ids)
-        loss = F.cross_entropy(logits[:, :-1].reshape(-1, 32000).float(), ids[:, 1:].reshape(-1))
+        scores, words = logits[:, :-1].reshape(-1, 32000), ids[:, 1:].reshape(-1)
+        loss = by.loss(scores, words) if by else F.cross_entropy(scores.float(), words)
         loss.backward()
         return loss
 
@@ -156,6 +174,7 @@ ROWS: dict[str, tuple[Callable[[Any], Any], int]] = {  # what is called, and how
     "llama 4x512": (lambda t: training(t, 4, 512, 1, 128), 20),
     "generation": (generation, 30),
     "llama 8x1024": (lambda t: training(t, 8, 1024, 4, 1024), 5),
+    "llama 8x1024 liger": (lambda t: training(t, 8, 1024, 4, 1024, liger(t)), 5),
 }
 WAYS = {"ours": ("eager", "default", "reduce-overhead"), "PyTorch": ("eager", "reduce-overhead")}
 
