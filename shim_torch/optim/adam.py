@@ -7,7 +7,8 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.optim.helpers import _to_scalar
 from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
-from shim_torch._impl.optim.per_parameter import Each, add_ratio, check, check_rate, decayed, root, zeros_like
+from shim_torch._impl.optim.per_parameter import Each, check, check_rate, zeros_like
+from shim_torch._impl.records.shared import optimizer_formulas as _formulas
 from shim_torch._impl.table.calls import shim as _shim
 
 _STATES = ("step", "exp_avg", "exp_avg_sq")
@@ -84,26 +85,12 @@ class Adam(Each):
             bool(group["maximize"]), bool(group["decoupled_weight_decay"]))  # fmt: skip
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
-        beta1, beta2 = group["betas"]
-        if not group["differentiable"]:
-            beta1, beta2 = (float(b) for b in (beta1, beta2))
-        if group["decoupled_weight_decay"]:
-            if group["weight_decay"]:
-                p.mul_(1 - lr * group["weight_decay"])
-        else:
-            g = decayed(p, g, group)
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean.lerp_(g, 1 - beta1)
-        if isinstance(beta2, _core.TensorBase):
-            square.mul_(beta2).add_(g * g * (1 - beta2))
-        else:
-            square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-        if group["amsgrad"]:
-            most = state["max_exp_avg_sq"]
-            square = (most.clone() if group["differentiable"] else most).maximum(square)
-            most.copy_(square)
-        scale = square.sqrt().div(root(1 - beta2**step)).add_(group["eps"])
-        add_ratio(p, mean, scale, -lr / (1 - beta1**step))
+        differentiable = bool(group["differentiable"])
+        beta1, beta2 = (b if differentiable else float(b) for b in group["betas"])
+        _formulas.adam(
+            p, g, state["exp_avg"], state["exp_avg_sq"], state["max_exp_avg_sq"] if group["amsgrad"] else None, step, lr=lr,
+            beta1=beta1, beta2=beta2, weight_decay=group["weight_decay"], eps=group["eps"],
+            decoupled=group["decoupled_weight_decay"], differentiable=differentiable)  # fmt: skip
 
 
 def _checked_betas(betas: Any, capturable: bool, foreach: bool | None) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
-from shim_torch._impl.optim.per_parameter import Each, add_scaled, check, check_rate, decayed
+from shim_torch._impl.optim.per_parameter import Each, check, check_rate
+from shim_torch._impl.records.shared import optimizer_formulas as _formulas
 from shim_torch._impl.table.calls import shim as _shim
 
 
@@ -59,16 +60,16 @@ class SGD(Each):
             float(group["dampening"]), float(group["weight_decay"]), bool(group["nesterov"]), bool(group["maximize"]))  # fmt: skip
 
     def _move(self, p: Any, g: Any, group: dict[str, Any]) -> None:  # counts no steps, as PyTorch's
-        g = decayed(p, g, group)
-        if group["momentum"]:
-            state = self.state[p]
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                buffer = state["momentum_buffer"] = g.detach().clone()
-            else:
-                buffer.mul_(group["momentum"]).add_(g, alpha=1 - group["dampening"])
-            g = g.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
-        add_scaled(p, g, -(group["lr"] if group["differentiable"] else float(group["lr"])))
+        lr = group["lr"] if group["differentiable"] else float(group["lr"])
+        buffer = self.state[p].get("momentum_buffer") if group["momentum"] else None
+        if group["momentum"] and buffer is None:  # it is the first gradient
+            g = _formulas.decayed(p, g, group["weight_decay"])
+            buffer = self.state[p]["momentum_buffer"] = g.detach().clone()
+            _formulas.add_scaled(p, g.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer, -lr)
+            return
+        _formulas.sgd(
+            p, g, buffer, lr=lr, momentum=group["momentum"], dampening=group["dampening"],
+            weight_decay=group["weight_decay"], nesterov=group["nesterov"])  # fmt: skip
 
 
 __getattr__ = _module_getattr("torch.optim.sgd", "sgd")

@@ -7,13 +7,11 @@ from typing import Any
 from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
 from shim_torch._impl.optim.per_parameter import (
     Each,
-    add_ratio,
-    add_scaled,
     check,
     check_rate,
-    decayed,
     zeros_like,
 )
+from shim_torch._impl.records.shared import optimizer_formulas as _formulas
 from shim_torch._impl.table.calls import shim as _shim
 
 
@@ -71,13 +69,12 @@ class Adagrad(Each):
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         if g.is_sparse and group["weight_decay"]:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
-        g = decayed(p, g, group)
-        rate = lr / (1 + (step - 1) * group["lr_decay"])
         if g.is_sparse:
+            rate = lr / (1 + (step - 1) * group["lr_decay"])
             self._update_rows(p, g.coalesce(), state["sum"], rate, group["eps"])
             return
-        state["sum"].addcmul_(g, g, value=1)
-        add_ratio(p, g, state["sum"].sqrt().add(group["eps"]), -rate)
+        _formulas.adagrad(p, g, state["sum"], step, lr=lr, lr_decay=group["lr_decay"], weight_decay=group["weight_decay"],
+                          eps=group["eps"])  # fmt: skip
 
     def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
         return None if not params or params[0].is_cuda else ("step", "sum")
@@ -149,17 +146,10 @@ class RMSprop(Each):
             state["grad_avg"] = zeros_like(p)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
-        g = decayed(p, g, group)
-        square = state["square_avg"].mul_(group["alpha"]).addcmul_(g, g, value=1 - group["alpha"])
-        if group["centered"]:
-            mean = state["grad_avg"].lerp_(g, 1 - group["alpha"])
-            square = square.addcmul(mean, mean, value=-1)
-        scale = square.sqrt().add(group["eps"])
-        if group["momentum"] > 0:
-            g = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(g, scale)
-            add_scaled(p, g, -lr)
-        else:
-            add_ratio(p, g, scale, -lr)
+        buffer, mean = (state.get(name) for name in ("momentum_buffer", "grad_avg"))
+        _formulas.rmsprop(
+            p, g, state["square_avg"], buffer if group["momentum"] > 0 else None, mean if group["centered"] else None, step,
+            lr=lr, alpha=group["alpha"], weight_decay=group["weight_decay"], eps=group["eps"], momentum=group["momentum"])  # fmt: skip
 
     def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
         if group["capturable"] or not params or params[0].is_cuda:

@@ -9,14 +9,11 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.optim.implementations import module_getattr as _module_getattr
 from shim_torch._impl.optim.per_parameter import (
     Each,
-    add_ratio,
-    add_scaled,
     check,
     check_rate,
-    decayed,
-    root,
     zeros_like,
 )
+from shim_torch._impl.records.shared import optimizer_formulas as _formulas
 from shim_torch._impl.table.calls import shim as _shim
 
 
@@ -63,12 +60,8 @@ class Adadelta(Each):
             params, grads, *states, counts, *_numbers(group, "lr", "rho", "weight_decay", "eps"), bool(group["maximize"]))  # fmt: skip
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
-        g, rho, eps = decayed(p, g, group), group["rho"], group["eps"]
-        square, moved = state["square_avg"], state["acc_delta"]
-        square.mul_(rho).addcmul_(g, g, value=1 - rho)
-        delta = moved.add(eps).sqrt().div(square.add(eps).sqrt()).mul(g)
-        moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-        add_scaled(p, delta, -lr)
+        _formulas.adadelta(p, g, state["square_avg"], state["acc_delta"], step, lr=lr, rho=group["rho"],
+                           weight_decay=group["weight_decay"], eps=group["eps"])  # fmt: skip
 
 
 class Adamax(Each):
@@ -96,10 +89,9 @@ class Adamax(Each):
         _shim.adamax_step(params, grads, *states, counts, *_of_moments(group), bool(group["maximize"]))
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
-        g, (beta1, beta2) = decayed(p, g, group), group["betas"]
-        mean, largest = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_inf"]
-        largest.copy_((largest * beta2).maximum(g.abs().add_(group["eps"])))
-        add_ratio(p, mean, largest, -lr / (1 - beta1**step))
+        beta1, beta2 = group["betas"]
+        _formulas.adamax(p, g, state["exp_avg"], state["exp_inf"], step, lr=lr, beta1=beta1, beta2=beta2,
+                         weight_decay=group["weight_decay"], eps=group["eps"])  # fmt: skip
 
 
 class NAdam(Each):
@@ -134,19 +126,10 @@ class NAdam(Each):
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         beta1, beta2 = group["betas"]
-        if group["weight_decay"] and group["decoupled_weight_decay"]:
-            p.mul_(1 - lr * group["weight_decay"])
-        else:
-            g = decayed(p, g, group)
-        now = beta1 * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
-        then = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * group["momentum_decay"]))
-        state["mu_product"] *= now
-        product = state["mu_product"] if isinstance(step, _core.TensorBase) else float(state["mu_product"])
-        mean, square = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_avg_sq"]
-        square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-        scale = square.div(1 - beta2**step).sqrt().add(group["eps"])
-        add_ratio(p, g, scale, -lr * (1.0 - now) / (1.0 - product))
-        add_ratio(p, mean, scale, -lr * then / (1.0 - product * then))
+        _formulas.nadam(
+            p, g, state["exp_avg"], state["exp_avg_sq"], state["mu_product"], step, lr=lr, beta1=beta1, beta2=beta2,
+            weight_decay=group["weight_decay"], eps=group["eps"], momentum_decay=group["momentum_decay"],
+            decoupled=group["decoupled_weight_decay"])  # fmt: skip
 
 
 class RAdam(Each):
@@ -178,25 +161,10 @@ class RAdam(Each):
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
         beta1, beta2 = group["betas"]
-        if group["weight_decay"] and group["decoupled_weight_decay"]:
-            p.mul_(1 - lr * group["weight_decay"])
-        else:
-            g = decayed(p, g, group)
-        mean, square = state["exp_avg"].lerp_(g, 1 - beta1), state["exp_avg_sq"]
-        square.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-        late = 1 - beta2**step
-        direction = mean / (1 - beta1**step)
-        most = 2 / (1 - beta2) - 1
-        length = most - 2 * step * beta2**step / late
-        known = length > 5.0
-        if group["capturable"]:  # both updates are computed, and the device selects one
-            ratio = ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)).where(known, 1.0)
-            scaled = direction * (late.sqrt() / square.sqrt().add(group["eps"])) * ratio.sqrt()
-            direction = scaled.where(known, direction)
-        elif known:
-            rectified = root((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
-            direction = direction * (root(late) / square.sqrt().add(group["eps"])) * rectified
-        add_scaled(p, direction, -lr)
+        _formulas.radam(
+            p, g, state["exp_avg"], state["exp_avg_sq"], step, lr=lr, beta1=beta1, beta2=beta2,
+            weight_decay=group["weight_decay"], eps=group["eps"], decoupled=group["decoupled_weight_decay"],
+            captured=group["capturable"])  # fmt: skip
 
 
 class ASGD(Each):
@@ -218,11 +186,12 @@ class ASGD(Each):
         state["ax"] = zeros_like(p)
 
     def _update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any], lr: Any, step: Any) -> None:
-        g, rate, mu, average = decayed(p, g, group), state["eta"], state["mu"], state["ax"]
+        g, rate, mu = _formulas.decayed(p, g, group["weight_decay"]), state["eta"], state["mu"]
         if not group["capturable"]:
             rate, mu = float(rate), float(mu)
         p.mul_(1 - group["lambd"] * rate)
-        add_scaled(p, g, -rate)
+        _formulas.add_scaled(p, g, -rate)
+        average = state["ax"]
         if isinstance(mu, _core.TensorBase) or mu != 1:
             average.add_((p - average) * mu)
         else:

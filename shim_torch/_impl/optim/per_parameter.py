@@ -205,29 +205,3 @@ def _count(p: Any, group: dict[str, Any], value: float) -> Any:
 def zeros_like(p: Any) -> Any:
     """A state tensor: zeros like the parameter, in its memory format."""
     return torch.zeros_like(p.detach())
-
-
-def add_scaled(p: Any, value: Any, rate: Any) -> None:
-    """p += rate · value, for a number or a tensor of one element."""
-    if isinstance(rate, TensorBase):
-        p.add_(value * rate)
-    else:
-        p.add_(value, alpha=rate)
-
-
-def add_ratio(p: Any, value: Any, divisor: Any, rate: Any) -> None:
-    """p += rate · value / divisor, for a number or a tensor of one element."""
-    if isinstance(rate, TensorBase):
-        p.add_(value / divisor * rate)
-    else:
-        p.addcdiv_(value, divisor, value=rate)
-
-
-def root(value: Any) -> Any:
-    """The square root of a number or a tensor."""
-    return value.sqrt() if isinstance(value, TensorBase) else value**0.5
-
-
-def decayed(p: Any, g: Any, group: dict[str, Any]) -> Any:
-    """The gradient plus weight decay times the parameter."""
-    return g.add(p, alpha=group["weight_decay"]) if group["weight_decay"] else g
