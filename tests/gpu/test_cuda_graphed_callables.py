@@ -21,6 +21,8 @@ def test_training(dtype, accumulated):
     between = torch.randn(16, 32, device="cuda", dtype=dtype, requires_grad=True)
     torch.cuda.make_graphed_callables((graphed, heads[1]), ((sample,), (between,)))
     sides = [torch.nn.Sequential(eager, heads[0]), torch.nn.Sequential(graphed, heads[1])]
+    # Adam's first steps look at signs: in bfloat16 what rounds otherwise in a capture moves a parameter by the whole rate.
+    tolerance = {} if dtype == torch.float32 else {"rtol": 0.05, "atol": 0.02}
     optimizers = [torch.optim.AdamW(m.parameters(), lr=1e-2) for m in sides]
     for i in range(5):
         data = [torch.randn(16, 64, device="cuda", dtype=dtype) for _ in range(accumulated)]
@@ -33,6 +35,6 @@ def test_training(dtype, accumulated):
                 loss.backward()
                 losses[-1].append(loss.detach())
             optimizer.step()
-        torch.testing.assert_close(*losses)
+        torch.testing.assert_close(*losses, **tolerance)
     for a, b in zip(sides[0].parameters(), sides[1].parameters(), strict=True):
-        torch.testing.assert_close(b, a)
+        torch.testing.assert_close(b, a, **tolerance)

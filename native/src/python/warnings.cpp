@@ -2,6 +2,7 @@
 #include "core/warning.h"
 #include "python/object.h"
 
+#include <frameobject.h>  // Python 3.10 has its functions only there
 #include <cstring>
 
 namespace shim {
