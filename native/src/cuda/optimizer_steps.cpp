@@ -20,8 +20,9 @@ template <class C> struct AdamNumbers {
 template <class C> struct AdamLaunch {
   AdamNumbers<C> own;
   const void* elsewhere;
-  const float* step[kMost];
-  int amsgrad, maximize, decoupled, on_device;
+  float* step[kMost];
+  void* counted;
+  int maximize;
 };
 template <class C> struct SgdNumbers {
   C rate, momentum, fresh, decay;
@@ -29,7 +30,7 @@ template <class C> struct SgdNumbers {
 template <class C> struct SgdLaunch {
   SgdNumbers<C> own;
   const void* elsewhere;
-  int nesterov, maximize, has_momentum;
+  int nesterov, maximize;
 };
 
 // Where the kernel of a launch finds its numbers: null, with the launch, or where a graph has them.
@@ -86,10 +87,14 @@ void count_up(Tensors counts) {
       ++*t->data_as<float>();
 }
 
-bool count_up_on_device(Tensors counts) {
-  const std::vector<double> ones(counts.size(), 1.0);
+// Parameters without elements are in no launch; their steps count all the same.
+bool count_up_of_empty(Tensors parameters, Tensors counts) {
+  std::vector<Tensor> of_empty;
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (!parameters[i]->numel()) of_empty.push_back(counts[i]);
+  const std::vector<double> ones(of_empty.size(), 1.0);
   const Shared number{Share::number, {}};
-  return each("add", counts, counts, {&number, 1}, ones);
+  return of_empty.empty() || each("add", of_empty, of_empty, {&number, 1}, ones);
 }
 
 }  // namespace
@@ -119,14 +124,21 @@ Stepped adam_step(Tensors parameters, Tensors gradients, Tensors means, Tensors 
     };
     if (renewed(parameters, numbers)) return true;
     const int vector = vector_of_all({parameters, gradients, means, squares, greatest});
-    const auto f = foreach_kernel<entries::foreach::adam>("ADAM", 1, t, vector, device);
-    if (!f || (on_device && !count_up_on_device(counts))) return false;
+    const int which = 1 + (greatest.empty() ? 0 : 2) + (o.decoupled ? 4 : 0);
+    const auto f = foreach_kernel<entries::foreach::adam>("ADAM", which, t, vector, device);
+    const auto count = foreach_kernel<entries::foreach::adam_counts>("ADAM", which, t, vector, device);
+    if (!f || !count || (on_device && !count_up_of_empty(parameters, counts))) return false;
     groups<5, C>({parameters, gradients, means, squares, greatest}, vector,
         [&](auto& l, const std::vector<size_t>& taken, int64_t blocks) {
-          AdamLaunch<C> a{
-              numbers(taken), nullptr, {}, !greatest.empty(), int(o.maximize), int(o.decoupled), int(on_device)};
+          AdamLaunch<C> a{numbers(taken), nullptr, {}, nullptr, int(o.maximize)};
           a.elsewhere = place_of(a.own, taken.size());
-          for (size_t k = 0; on_device && k < taken.size(); ++k) a.step[k] = counts[taken[k]]->data_as<float>();
+          Tensor counted;
+          if (on_device) {
+            counted = empty(Dims{2 * int64_t(taken.size())}, cuda::compute_dtype(t), parameters[0]->device());
+            a.counted = counted->data();
+            for (size_t k = 0; k < taken.size(); ++k) a.step[k] = counts[taken[k]]->data_as<float>();
+            launch(count, {1, 1, 64}, device, a, int(taken.size()));
+          }
           launch(f, {blocks}, device, l, a);
         });
     return true;
@@ -145,11 +157,11 @@ Stepped sgd_step(Tensors parameters, Tensors gradients, Tensors buffers, const S
     const SgdNumbers<C> numbers{C(o.lr), C(o.momentum), C(1 - o.dampening), C(o.weight_decay)};
     if (renewed(parameters, [&](const std::vector<size_t>&) { return numbers; })) return true;
     const int vector = vector_of_all({parameters, gradients, buffers});
-    const auto f = foreach_kernel<entries::foreach::sgd>("SGD", 1, t, vector, device);
+    const auto f = foreach_kernel<entries::foreach::sgd>("SGD", buffers.empty() ? 1 : 3, t, vector, device);
     if (!f) return false;
     groups<3, C>(
         {parameters, gradients, buffers}, vector, [&](auto& l, const std::vector<size_t>& taken, int64_t blocks) {
-          SgdLaunch<C> a{numbers, nullptr, int(o.nesterov), int(o.maximize), !buffers.empty()};
+          SgdLaunch<C> a{numbers, nullptr, int(o.nesterov), int(o.maximize)};
           a.elsewhere = place_of(a.own, taken.size());
           launch(f, {blocks}, device, l, a);
         });

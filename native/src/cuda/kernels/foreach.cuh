@@ -3,7 +3,8 @@
 //   ELEMENT the element type of all, C its compute type, V elements of one load, and one of
 //   EACH 1: functors.cuh's macros, K1.. what an input is: 0 a tensor, 1 one element for all of a tensor, 2 a number for each
 //   NORM 0 the sums of squares, 1 of magnitudes, 2 the greatest magnitude
-//   ADAM 1, SGD 1: an optimizer's step.
+//   ADAM, SGD: an optimizer's step, the sum of 1 and, for Adam, 2 with the greatest mean squares and 4 with decoupled decay, for SGD 2 with
+//   momentum.
 #include "cuda/kernels/types.cuh"
 
 typedef ELEMENT T;
@@ -33,6 +34,82 @@ template <class X, int n> struct alignas(sizeof(X) * n) Group {
   X v[n];
 };
 typedef Group<T, V> Load;
+// In one instruction: an assignment of elements that are in registers becomes a store of each.
+__device__ inline void store(T* p, const Load& x) {
+  if constexpr (sizeof(Load) == 16) {
+    u32 w[4];
+    memcpy(w, &x, 16);
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+        : "memory");
+  } else
+    *reinterpret_cast<Load*>(p) = x;
+}
+// What HELD rounds load is on its way before the first of them is computed: the compiler takes no load before a store.
+#ifndef HELD
+#define HELD 1
+#endif
+// f(an element of each list) for the block's part of tensor i: the lists of `loaded`, a bit each, are loaded before and those of
+// `stored` stored after. What is no whole load at a tensor's end is taken by single elements: were both ways one, each load would
+// be waited for where they meet.
+template <u32 loaded, u32 stored, int pointers, class F>
+__device__ inline void walk(const Lists<pointers>& l, int i, F f) {
+  const i64 n = l.size[i], begin = i64(blockIdx.x - l.first[i]) * CHUNK;
+#pragma unroll 1
+  for (int r = 0; r < ROUNDS; r += HELD) {
+    const i64 at = begin + (r * 256 + i64(threadIdx.x)) * V;
+    Load x[HELD][pointers];
+#pragma unroll
+    for (int h = 0; h < HELD; ++h)
+#pragma unroll
+      for (int p = 0; p < pointers; ++p)
+        if (loaded >> p & 1 && at + (h * 256 + 1) * V <= n)
+          x[h][p] = *reinterpret_cast<const Load*>(l.of[p][i] + at + h * 256 * V);
+#pragma unroll
+    for (int h = 0; h < HELD; ++h) {
+      if (at + (h * 256 + 1) * V > n) break;
+#pragma unroll
+      for (int k = 0; k < V; ++k) {
+        T e[pointers];
+#pragma unroll
+        for (int p = 0; p < pointers; ++p)
+          if (loaded >> p & 1) e[p] = x[h][p].v[k];
+        f(e);
+#pragma unroll
+        for (int p = 0; p < pointers; ++p)
+          if (stored >> p & 1) x[h][p].v[k] = e[p];
+      }
+#pragma unroll
+      for (int p = 0; p < pointers; ++p)
+        if (stored >> p & 1) store(l.of[p][i] + at + h * 256 * V, x[h][p]);
+    }
+  }
+  const i64 end = n - n % V + threadIdx.x;
+  if (V == 1 || end >= n || end < begin || end >= begin + CHUNK) return;
+  T e[pointers];
+#pragma unroll
+  for (int p = 0; p < pointers; ++p)
+    if (loaded >> p & 1) e[p] = l.of[p][i][end];
+  f(e);
+#pragma unroll
+  for (int p = 0; p < pointers; ++p)
+    if (stored >> p & 1) l.of[p][i][end] = e[p];
+}
+
+#ifdef EACH
+extern "C" __global__ void __launch_bounds__(256) each(Lists<N_IN + 1> l) {
+  const int i = tensor_of(l);
+  const C own = l.number[i];
+  constexpr bool each_b = N_IN > 1 && K2 == 0, each_c = N_IN > 2 && K3 == 0;
+  const C one_b = N_IN > 1 && K2 == 1 ? take(*l.of[N_IN > 1 ? 2 : 0][i]) : own,
+          one_c = N_IN > 2 && K3 == 1 ? take(*l.of[N_IN > 2 ? 3 : 0][i]) : own;
+  walk<2 | each_b << 2 | each_c << 3, 1>(l, i, [&](T(&x)[N_IN + 1]) {
+    x[0] = compute(take(x[1]), each_b ? take(x[each_b ? 2 : 0]) : one_b, each_c ? take(x[each_c ? 3 : 0]) : one_c,
+        {own, C(0), C(0)});
+  });
+}
+#endif
+
+#ifdef NORM
 __device__ inline Load load(const T* p, bool whole, i64 left) {
   if (whole) return *reinterpret_cast<const Load*>(p);
   Load r;
@@ -40,15 +117,6 @@ __device__ inline Load load(const T* p, bool whole, i64 left) {
   for (int k = 0; k < V; ++k)
     if (k < left) r.v[k] = p[k];
   return r;
-}
-__device__ inline void store(T* p, const Load& x, bool whole, i64 left) {
-  if (whole) {
-    *reinterpret_cast<Load*>(p) = x;
-    return;
-  }
-#pragma unroll
-  for (int k = 0; k < V; ++k)
-    if (k < left) p[k] = x.v[k];
 }
 // f(place, whether V elements from there are the tensor's, how many are) for the block's part of the tensor.
 template <class F> __device__ inline void rounds(i64 begin, i64 n, F f) {
@@ -58,28 +126,6 @@ template <class F> __device__ inline void rounds(i64 begin, i64 n, F f) {
     if (at < n) f(at, at + V <= n, n - at);
   }
 }
-
-#ifdef EACH
-extern "C" __global__ void __launch_bounds__(256) each(Lists<N_IN + 1> l) {
-  const int i = tensor_of(l);
-  const C own = l.number[i];
-  const T *a = l.of[K1 < 2 ? 1 : 0][i], *b = l.of[N_IN > 1 && K2 < 2 ? 2 : 0][i],
-          *c = l.of[N_IN > 2 && K3 < 2 ? 3 : 0][i];
-  const C one_b = N_IN > 1 && K2 == 1 ? take(*b) : own, one_c = N_IN > 2 && K3 == 1 ? take(*c) : own;
-  rounds(i64(blockIdx.x - l.first[i]) * CHUNK, l.size[i], [&](i64 at, bool whole, i64 left) {
-    Load x = load(a + at, whole, left), y = x, z = x;
-    if (N_IN > 1 && K2 == 0) y = load(b + at, whole, left);
-    if (N_IN > 2 && K3 == 0) z = load(c + at, whole, left);
-#pragma unroll
-    for (int k = 0; k < V; ++k)
-      x.v[k] = compute(take(x.v[k]), N_IN > 1 && K2 == 0 ? take(y.v[k]) : one_b,
-          N_IN > 2 && K3 == 0 ? take(z.v[k]) : one_c, {own, C(0), C(0)});
-    store(l.of[0][i] + at, x, whole, left);
-  });
-}
-#endif
-
-#ifdef NORM
 __device__ inline C joined(C a, C b) { return NORM == 2 ? (a != a ? a : b != b ? b : a > b ? a : b) : a + b; }
 __device__ inline C across(C value) {
   __shared__ C shared[8];
@@ -118,9 +164,32 @@ extern "C" __global__ void __launch_bounds__(256) whole(const C* partial, i64 ea
 }
 #endif
 
+#if defined ADAM || defined SGD
+// The quotient and the root as the instructions of full precision round them (but for a last bit, seldom), without the branches by
+// which those take zeros and what is nearly out of range: a moment is often zero.
+__device__ inline double reciprocal(double x) { return 1 / x; }
+__device__ inline float reciprocal(float x) {
+  float r;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+__device__ inline double quotient(double a, double b, double) { return a / b; }
+__device__ inline float quotient(float a, float b, float one_by_b) {
+  const float near = a * one_by_b, q = fmaf(fmaf(-near, b, a), one_by_b, near);
+  return q == q ? q : near;  // of zeros and infinities
+}
+__device__ inline double root_of(double x) { return sqrt(x); }
+__device__ inline float root_of(float x) {
+  float by;
+  asm("rsqrt.approx.f32 %0, %1;" : "=f"(by) : "f"(x));
+  const float near = x * by;
+  return x + x == x ? x : fmaf(fmaf(-near, near, x), 0.5f * by, near);
+}
+#endif
+
 #ifdef ADAM
-// Parameter, gradient, mean, mean square and, for AMSGRAD, the greatest mean square. Where `step` counts on the device, size is the rate
-// and root unused. A graph's numbers are elsewhere.
+// Parameter, gradient, mean, mean square and, for AMSGRAD, the greatest mean square. Where steps are counted on the device, size is the
+// rate and root unused: `counted` has both, of each tensor. A graph's numbers are elsewhere.
 struct AdamNumbers {
   double beta1, beta2;
   C eps, decay, size[MOST], root[MOST];
@@ -128,50 +197,50 @@ struct AdamNumbers {
 struct Adam {
   AdamNumbers own;
   const AdamNumbers* elsewhere;
-  const float* step[MOST];
-  int amsgrad, maximize, decoupled, on_device;
+  float* step[MOST];
+  C* counted;
+  int maximize;
 };
+// One step more of each tensor: what its count makes of the rate, once, for powers of doubles take longer than a block's part of a step.
+extern "C" __global__ void __launch_bounds__(64) adam_counts(Adam o, int count) {
+  const int i = threadIdx.x;
+  if (i >= count) return;
+  const AdamNumbers& n = o.elsewhere ? *o.elsewhere : o.own;
+  const float step = *o.step[i] + 1;
+  *o.step[i] = step;
+  o.counted[2 * i] = C(double(n.size[i]) / (1 - pow(n.beta1, double(step))));
+  o.counted[2 * i + 1] = C(sqrt(1 - pow(n.beta2, double(step))));
+}
 extern "C" __global__ void __launch_bounds__(256) adam(Lists<5> l, Adam o) {
   const int i = tensor_of(l);
-  const AdamNumbers* const from = o.elsewhere;
-  const double beta1 = from ? from->beta1 : o.own.beta1, beta2_ = from ? from->beta2 : o.own.beta2;
-  const C eps = from ? from->eps : o.own.eps, decay = from ? from->decay : o.own.decay;
-  C size = from ? from->size[i] : o.own.size[i], root = from ? from->root[i] : o.own.root[i];
-  if (o.on_device) {
-    const double step = *o.step[i];
-    size = C(double(size) / (1 - pow(beta1, step)));
-    root = C(sqrt(1 - pow(beta2_, step)));
-  }
-  const C fresh1 = C(1 - beta1), beta2 = C(beta2_), fresh2 = C(1 - beta2_);
-  rounds(i64(blockIdx.x - l.first[i]) * CHUNK, l.size[i], [&](i64 at, bool whole, i64 left) {
-    Load p = load(l.of[0][i] + at, whole, left), m = load(l.of[2][i] + at, whole, left),
-         v = load(l.of[3][i] + at, whole, left), most = v;
-    const Load gradient = load(l.of[1][i] + at, whole, left);
-    if (o.amsgrad) most = load(l.of[4][i] + at, whole, left);
-#pragma unroll
-    for (int k = 0; k < V; ++k) {
-      C x = cast<C>(p.v[k]), g = cast<C>(gradient.v[k]);
-      if (o.maximize) g = -g;
-      if (o.decoupled)
-        x = x * decay;
-      else if (decay != C(0))
-        g = g + decay * x;
-      C mean = cast<C>(m.v[k]), square = cast<C>(v.v[k]);
-      mean = fresh1 < C(0.5) ? mean + fresh1 * (g - mean) : g - (g - mean) * (C(1) - fresh1);
-      square = square * beta2 + fresh2 * g * g;
-      m.v[k] = cast<T>(mean);
-      v.v[k] = cast<T>(square);
-      if (o.amsgrad) {
-        const C before = cast<C>(most.v[k]);
-        square = square != square || square > before ? square : before;
-        most.v[k] = cast<T>(square);
-      }
-      p.v[k] = cast<T>(x - size * (mean / (C(sqrt(square)) / root + eps)));
+  const AdamNumbers& n = o.elsewhere ? *o.elsewhere : o.own;
+  const C size = o.counted ? o.counted[2 * i] : n.size[i], root = o.counted ? o.counted[2 * i + 1] : n.root[i];
+  const C eps = n.eps, decay = n.decay, fresh1 = C(1 - n.beta1), beta2 = C(n.beta2), fresh2 = C(1 - n.beta2),
+          one_by_root = reciprocal(root);
+  constexpr bool greatest = ADAM & 2;
+  // What is alike for all elements is no branch of each.
+  const bool near = fresh1 < C(0.5);
+  const C share = near ? fresh1 : fresh1 - C(1), sign = o.maximize ? C(-1) : C(1);
+  walk<15 | greatest << 4, 13 | greatest << 4>(l, i, [&](T(&of)[5]) {
+    C x = cast<C>(of[0]), g = cast<C>(of[1]) * sign;
+    if (ADAM & 4) {
+      x = x * decay;
+    } else {
+      const C decayed = g + decay * x;
+      g = decay != C(0) ? decayed : g;
     }
-    store(l.of[0][i] + at, p, whole, left);
-    store(l.of[2][i] + at, m, whole, left);
-    store(l.of[3][i] + at, v, whole, left);
-    if (o.amsgrad) store(l.of[4][i] + at, most, whole, left);
+    C mean = cast<C>(of[2]), square = cast<C>(of[3]);
+    mean = (near ? mean : g) + share * (g - mean);
+    square = square * beta2 + fresh2 * g * g;
+    of[2] = cast<T>(mean);
+    of[3] = cast<T>(square);
+    if (greatest) {
+      const C before = cast<C>(of[4]);
+      square = square != square || square > before ? square : before;
+      of[4] = cast<T>(square);
+    }
+    const C below = quotient(root_of(square), root, one_by_root) + eps;
+    of[0] = cast<T>(x - size * quotient(mean, below, reciprocal(below)));
   });
 }
 #endif
@@ -183,29 +252,23 @@ struct SgdNumbers {
 struct Sgd {
   SgdNumbers own;
   const SgdNumbers* elsewhere;  // a graph's
-  int nesterov, maximize, has_momentum;
+  int nesterov, maximize;
 };
 extern "C" __global__ void __launch_bounds__(256) sgd(Lists<3> l, Sgd o) {  // parameter, gradient, momentum
   const int i = tensor_of(l);
   const SgdNumbers n = o.elsewhere ? *o.elsewhere : o.own;
-  rounds(i64(blockIdx.x - l.first[i]) * CHUNK, l.size[i], [&](i64 at, bool whole, i64 left) {
-    Load p = load(l.of[0][i] + at, whole, left), gradient = load(l.of[1][i] + at, whole, left), b = p;
-    if (o.has_momentum) b = load(l.of[2][i] + at, whole, left);
-#pragma unroll
-    for (int k = 0; k < V; ++k) {
-      const C x = cast<C>(p.v[k]);
-      C g = cast<C>(gradient.v[k]);
-      if (o.maximize) g = -g;
-      if (n.decay != C(0)) g = g + n.decay * x;
-      if (o.has_momentum) {
-        const C moved = cast<C>(b.v[k]) * n.momentum + n.fresh * g;
-        b.v[k] = cast<T>(moved);
-        g = o.nesterov ? g + n.momentum * moved : moved;
-      }
-      p.v[k] = cast<T>(x - n.rate * g);
+  constexpr bool momentum = SGD & 2;
+  walk<3 | momentum << 2, 1 | momentum << 2>(l, i, [&](T(&of)[3]) {
+    const C x = cast<C>(of[0]);
+    C g = cast<C>(of[1]);
+    if (o.maximize) g = -g;
+    if (n.decay != C(0)) g = g + n.decay * x;
+    if (momentum) {
+      const C moved = cast<C>(of[2]) * n.momentum + n.fresh * g;
+      of[2] = cast<T>(moved);
+      g = o.nesterov ? g + n.momentum * moved : moved;
     }
-    store(l.of[0][i] + at, p, whole, left);
-    if (o.has_momentum) store(l.of[2][i] + at, b, whole, left);
+    of[0] = cast<T>(x - n.rate * g);
   });
 }
 #endif
