@@ -191,7 +191,9 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   float factor = float(scale);
   Drops drops = drops_of(dropout);
   if (whole_tiles)
-    launch(f, {(of[2] + 127) / 128, of[0] * of[1], (is_specialised(p) ? 3 : 2) * kAttentionThreads, 1, hopper_bytes(p)},
+    launch(f,
+        {is_specialised(p) ? (of[2] + 127) / 128 * of[0] * of[1] : (of[2] + 127) / 128,
+            is_specialised(p) ? 1 : of[0] * of[1], (is_specialised(p) ? 3 : 2) * kAttentionThreads, 1, hopper_bytes(p)},
         device, from, of_keys, values, bias, to, sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);
   else
     launch(f, {(of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads}, device, from, of_keys, values, bias, to,
@@ -236,7 +238,7 @@ AttentionSlopes slopes_in_tiles(const Problem& p, const Tensor& g0, const Tensor
   const int64_t lines_a_block = kInTiles * 8 / p.size;
   launch(before, {(lines + lines_a_block - 1) / lines_a_block, blocks, int(kInTiles)}, device, grad, out->data(),
       lse->data(), levels, inner, sums, sg, so, heads, rows, lines);
-  launch(slopes, {(keys[2] + 127) / 128, blocks, int(kInTiles), 1, bytes}, device, q->data(), k->data(), v->data(),
+  launch(slopes, {(keys[2] + 127) / 128 * blocks, 1, int(kInTiles), 1, bytes}, device, q->data(), k->data(), v->data(),
       data_or_null(mask), grad, levels, inner, sums, r.key->data(), r.value->data(), sq, sk, sv, sg, sh, sm, heads,
       group, rows, cols, lines, factor, drops);
   launch(after, {tiles, blocks, int(kInTiles)}, device, sums, r.query->data(), sd, heads, rows, lines, factor);

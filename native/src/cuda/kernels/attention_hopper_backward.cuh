@@ -65,22 +65,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const u32 base = (u32(__cvta_generic_to_shared(space)) + 1023) & ~1023u;
   const u32 ks = base, vs = ks + kKeys, ss = vs + kKeys, tiles = ss + OWN_KEYS * SPAN * 2,
             numbers = tiles + STAGES * 2 * kTile;
-  const int lane = threadIdx.x % 32, own_group = threadIdx.x / 128, batch = blockIdx.y / heads,
-            head = blockIdx.y % heads;
-  const int first = blockIdx.x * OWN_KEYS, own = first + threadIdx.x / 32 * 16, key = own + lane / 4;
+  const Part block = part_of((cols + OWN_KEYS - 1) / OWN_KEYS, i64(rows) * D * 8);
+  const int lane = threadIdx.x % 32, own_group = threadIdx.x / 128, line = block.line, batch = line / heads,
+            head = line % heads;
+  const int first = block.place * OWN_KEYS, own = first + threadIdx.x / 32 * 16, key = own + lane / 4;
   q += batch * sq.batch + head * sq.head;
   g += batch * sg.batch + head * sg.head;
   k += batch * sk.batch + head / group * sk.head;
   v += batch * sv.batch + head / group * sv.head;
   if (MASK == 1) mask = static_cast<const u8*>(mask) + batch * sm.batch + head * sm.head;
   if (MASK == 2) mask = static_cast<const T*>(mask) + batch * sm.batch + head * sm.head;
-  levels += i64(blockIdx.y) * lines;
-  inner += i64(blockIdx.y) * lines;
-  sums += i64(blockIdx.y) * lines * D;
+  levels += i64(line) * lines;
+  inner += i64(line) * lines;
+  sums += i64(line) * lines * D;
   const float factor = scale * 1.44269504088896340736f, low = -__int_as_float(0x7f800000);
   const int start = CAUSAL ? first : 0, turns = start < rows ? (rows - start + SPAN - 1) / SPAN : 0;
   // Blocks of a head begin at different queries, so that they seldom add to the same sums at a time.
-  const int turn = turns ? int(blockIdx.x) % turns : 0;
+  const int turn = turns ? block.place % turns : 0;
   const auto query = [&](int i) {
     const int t = i + turn;
     return start + (t < turns ? t : t - turns) * SPAN;
@@ -133,29 +134,36 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (i + 1 < turns) fetch_queries(i + 1);
     fetched();
     finished<1>(s);
-    const bool edge = first + OWN_KEYS > cols || (CAUSAL && at < first + OWN_KEYS);
+    const bool at_edge = first + OWN_KEYS > cols || (CAUSAL && at < first + OWN_KEYS);
+    const auto weigh = [&](auto within) {
+      constexpr bool edge = decltype(within)::value;
 #pragma unroll
-    for (int n = 0; n < 8; ++n) {
-      float level[2];
-      asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(level[0]), "=f"(level[1]) : "r"(near + n * 32));
+      for (int n = 0; n < 8; ++n) {
+        float level[2];
+        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(level[0]), "=f"(level[1]) : "r"(near + n * 32));
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        float& x = s[4 * n + j];
-        const int row = at + n * 8 + lane % 4 * 2 + j % 2, col = key + j / 2 * 8;
-        if (MASK)
-          x = masked(x, mask, sm, row, col, rows, cols, factor) - level[j % 2];
-        else
-          x = x * factor - level[j % 2];
-        if (edge && (col >= cols || (CAUSAL && col > row))) x = low;
-        x = power(x);
+        for (int j = 0; j < 4; ++j) {
+          float& x = s[4 * n + j];
+          const int row = at + n * 8 + lane % 4 * 2 + j % 2, col = key + j / 2 * 8;
+          if (MASK)
+            x = masked(x, mask, sm, row, col, rows, cols, factor) - level[j % 2];
+          else
+            x = x * factor - level[j % 2];
+          if (edge && (col >= cols || (CAUSAL && col > row))) x = low;
+          x = power(x);
+        }
       }
-    }
+    };
+    if (at_edge)  // a way of its own, as in attention_weights.cuh
+      weigh(same_type<int, int>());
+    else
+      weigh(same_type<int, float>());
 #pragma unroll
     for (int n = 0; n < 4; ++n) {
       u32 bits[2][4];
       if (DROPS) {  // the lanes that hold these queries and keys where queries go along the rows
         u32 drawn[4];
-        draw_block(drawn, drops, blockIdx.y, rows, cols, at + n * 16, own);
+        draw_block(drawn, drops, line, rows, cols, at + n * 16, own);
 #pragma unroll
         for (int e = 0; e < 2; ++e)
 #pragma unroll

@@ -3,7 +3,9 @@
 #include "cuda/kernels/hopper.cuh"
 
 #if D == 64 || D == 128
+#ifndef SPAN
 #define SPAN D  // keys at a time
+#endif
 struct Place {
   const void* mask;
   i64 mask_row, mask_col;
@@ -11,8 +13,10 @@ struct Place {
   float factor;
 };
 // Scores of 64 x SPAN become weights, with the greatest of each row so far; what sums were must be multiplied by `rest`.
+// `edge`: some of them are past the last key or, with CAUSAL, past their query.
+template <bool edge>
 __device__ inline void weigh(
-    float (&s)[SPAN / 2], const Place& p, int at, bool edge, float (&most)[2], float (&total)[2], float (&rest)[2]) {
+    float (&s)[SPAN / 2], const Place& p, int at, float (&most)[2], float (&total)[2], float (&rest)[2]) {
   const float low = -__int_as_float(0x7f800000), kLog2 = 1.44269504088896340736f;
   const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -81,6 +85,13 @@ __device__ inline void weigh(
       }
     total[half] = total[half] * rest[half] + sum;
   }
+}
+__device__ inline void weigh(
+    float (&s)[SPAN / 2], const Place& p, int at, bool edge, float (&most)[2], float (&total)[2], float (&rest)[2]) {
+  if (edge)  // a way of its own: comparing each place costs a third of the loop
+    weigh<true>(s, p, at, most, total, rest);
+  else
+    weigh<false>(s, p, at, most, total, rest);
 }
 __device__ inline void pack_weights(const float (&s)[SPAN / 2], u32 (&w)[SPAN / 16][4], const Drops& drops, i64 line,
     int rows, int cols, int row, int at) {

@@ -4,7 +4,9 @@
 #include "cuda/kernels/attention.cuh"
 
 #if D == 64 || D == 128
+#ifndef GROUPS
 #define GROUPS 2  // of four warps, 64 rows of accumulators each
+#endif
 #define THREADS (GROUPS * 128)
 #if KIND_HALF
 #define KIND "f16.f16"
@@ -121,6 +123,19 @@ __device__ inline void pinned(X (&d)[n]) {  // what is computed of d before stay
 template <int pending, int n> __device__ inline void finished(float (&d)[n]) {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
   pinned(d);
+}
+// Which of `blocks` parts of which head a block takes. Where parts differ in work (causal) the blocks come by it, the longest first, so that
+// no long one is left for the end; of as many heads at a time as stay in the second-level cache with what all of a head's blocks read.
+struct Part {
+  int line, place;  // the place counts from the part with most work
+};
+__device__ inline Part part_of(int blocks, i64 bytes_a_line) {
+  const int block = blockIdx.x;
+  if (!CAUSAL) return {block / blocks, block % blocks};
+  const int lines = gridDim.x / blocks, most = int(max(i64(1), (1 << 25) / bytes_a_line)),
+            section = block / blocks / most, many = min(most, lines - section * most),
+            rest = block - section * most * blocks;
+  return {section * most + rest % many, rest / many};
 }
 __device__ inline float power(float x) {
   float r;
