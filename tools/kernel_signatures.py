@@ -34,8 +34,8 @@ class Kernel(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """The text without ``//`` comments, a macro's lines joined."""
-    return re.sub(r"//.*", "", text.replace("\\\n", " "))
+    """The text without ``//`` comments and how a parameter is passed, a macro's lines joined."""
+    return re.sub(r"//.*|__grid_constant__ ", "", text.replace("\\\n", " "))
 
 
 def struct_sizes(text: str) -> dict[str, int]:
@@ -71,6 +71,7 @@ def _parameter(text: str, sizes: dict[str, int]) -> str:
     text = " ".join(text.split())
     if "*" in text:
         return "const void*" if text.startswith("const ") else "void*"
+    text = text.removeprefix("const ")
     of = re.sub(r"<.*>", "", text)
     for name, (spelled, _) in SCALARS.items():
         if re.fullmatch(rf"{name}(?: \w+)?", of):

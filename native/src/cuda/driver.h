@@ -68,77 +68,80 @@ static_assert(
     sizeof(KernelNode) == 72 && sizeof(EdgeData) == 8 && sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 
 // X(member, symbol, argument types): every driver function used. A symbol that is missing leaves a null member.
-#define SHIM_CUDA_DRIVER(X)                                                                                         \
-  X(init, cuInit, (unsigned))                                                                                       \
-  X(driver_version, cuDriverGetVersion, (int*))                                                                     \
-  X(device_count, cuDeviceGetCount, (int*))                                                                         \
-  X(device_get, cuDeviceGet, (CUdevice*, int))                                                                      \
-  X(device_name, cuDeviceGetName, (char*, int, CUdevice))                                                           \
-  X(device_total_memory, cuDeviceTotalMem_v2, (size_t*, CUdevice))                                                  \
-  X(device_attribute, cuDeviceGetAttribute, (int*, int, CUdevice))                                                  \
-  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, CUdevice))                                                             \
-  X(can_access_peer, cuDeviceCanAccessPeer, (int*, CUdevice, CUdevice))                                             \
-  X(primary_retain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                                               \
-  X(ctx_set, cuCtxSetCurrent, (CUcontext))                                                                          \
-  X(ctx_get, cuCtxGetCurrent, (CUcontext*))                                                                         \
-  X(ctx_device, cuCtxGetDevice, (CUdevice*))                                                                        \
-  X(ctx_synchronize, cuCtxSynchronize, ())                                                                          \
-  X(enable_peer, cuCtxEnablePeerAccess, (CUcontext, unsigned))                                                      \
-  X(error_name, cuGetErrorName, (CUresult, const char**))                                                           \
-  X(error_string, cuGetErrorString, (CUresult, const char**))                                                       \
-  X(mem_info, cuMemGetInfo_v2, (size_t*, size_t*))                                                                  \
-  X(mem_alloc_async, cuMemAllocAsync, (CUdeviceptr*, size_t, CUstream))                                             \
-  X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))                                                        \
-  X(mem_alloc, cuMemAlloc_v2, (CUdeviceptr*, size_t))                                                               \
-  X(mem_free, cuMemFree_v2, (CUdeviceptr))                                                                          \
-  X(host_alloc, cuMemHostAlloc, (void**, size_t, unsigned))                                                         \
-  X(host_free, cuMemFreeHost, (void*))                                                                              \
-  X(pool_default, cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))                                             \
-  X(pool_current, cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                                                    \
-  X(pool_set, cuMemPoolSetAttribute, (CUmemoryPool, int, void*))                                                    \
-  X(pool_get, cuMemPoolGetAttribute, (CUmemoryPool, int, void*))                                                    \
-  X(pool_trim, cuMemPoolTrimTo, (CUmemoryPool, size_t))                                                             \
-  X(pool_access, cuMemPoolSetAccess, (CUmemoryPool, const MemoryAccess*, size_t))                                   \
-  X(memcpy_async, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                                      \
-  X(memcpy_peer_async, cuMemcpyPeerAsync, (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream))       \
-  X(memset_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                                  \
-  X(memset16_async, cuMemsetD16Async, (CUdeviceptr, unsigned short, size_t, CUstream))                              \
-  X(memset32_async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream))                                    \
-  X(pointer_attribute, cuPointerGetAttribute, (void*, int, CUdeviceptr))                                            \
-  X(stream_create, cuStreamCreateWithPriority, (CUstream*, unsigned, int))                                          \
-  X(stream_destroy, cuStreamDestroy_v2, (CUstream))                                                                 \
-  X(stream_priorities, cuCtxGetStreamPriorityRange, (int*, int*))                                                   \
-  X(stream_synchronize, cuStreamSynchronize, (CUstream))                                                            \
-  X(stream_query, cuStreamQuery, (CUstream))                                                                        \
-  X(stream_wait_event, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                            \
-  X(stream_capturing, cuStreamIsCapturing, (CUstream, int*))                                                        \
-  X(stream_id, cuStreamGetId, (CUstream, unsigned long long*))                                                      \
-  X(capture_mode, cuThreadExchangeStreamCaptureMode, (int*))                                                        \
-  X(capture_begin, cuStreamBeginCapture_v2, (CUstream, int))                                                        \
-  X(capture_end, cuStreamEndCapture, (CUstream, CUgraph*))                                                          \
-  X(graph_instantiate, cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))                    \
-  X(graph_launch, cuGraphLaunch, (CUgraphExec, CUstream))                                                           \
-  X(graph_destroy, cuGraphDestroy, (CUgraph))                                                                       \
-  X(graph_nodes, cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t*))                                                 \
-  X(graph_edges, cuGraphGetEdges_v2, (CUgraph, CUgraphNode*, CUgraphNode*, EdgeData*, size_t*))                     \
-  X(node_type, cuGraphNodeGetType, (CUgraphNode, int*))                                                             \
-  X(kernel_node, cuGraphKernelNodeGetParams_v2, (CUgraphNode, KernelNode*))                                         \
-  X(memset_node, cuGraphMemsetNodeGetParams, (CUgraphNode, MemsetNode*))                                            \
-  X(kernel_node_attribute, cuGraphKernelNodeGetAttribute, (CUgraphNode, int, void*))                                \
-  X(function_parameter, cuFuncGetParamInfo, (CUfunction, size_t, size_t*, size_t*))                                 \
-  X(kernel_parameter, cuKernelGetParamInfo, (CUkernel, size_t, size_t*, size_t*))                                   \
-  X(graph_exec_destroy, cuGraphExecDestroy, (CUgraphExec))                                                          \
-  X(event_create, cuEventCreate, (CUevent*, unsigned))                                                              \
-  X(event_record, cuEventRecord, (CUevent, CUstream))                                                               \
-  X(event_query, cuEventQuery, (CUevent))                                                                           \
-  X(event_synchronize, cuEventSynchronize, (CUevent))                                                               \
-  X(event_elapsed, cuEventElapsedTime, (float*, CUevent, CUevent))                                                  \
-  X(event_destroy, cuEventDestroy_v2, (CUevent))                                                                    \
-  X(module_load, cuModuleLoadData, (CUmodule*, const void*))                                                        \
-  X(module_function, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                                     \
-  X(function_attribute, cuFuncSetAttribute, (CUfunction, int, int))                                                 \
-  X(launch, cuLaunchKernel,                                                                                         \
-      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**)) \
+#define SHIM_CUDA_DRIVER(X)                                                                                            \
+  X(init, cuInit, (unsigned))                                                                                          \
+  X(driver_version, cuDriverGetVersion, (int*))                                                                        \
+  X(device_count, cuDeviceGetCount, (int*))                                                                            \
+  X(device_get, cuDeviceGet, (CUdevice*, int))                                                                         \
+  X(device_name, cuDeviceGetName, (char*, int, CUdevice))                                                              \
+  X(device_total_memory, cuDeviceTotalMem_v2, (size_t*, CUdevice))                                                     \
+  X(device_attribute, cuDeviceGetAttribute, (int*, int, CUdevice))                                                     \
+  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, CUdevice))                                                                \
+  X(can_access_peer, cuDeviceCanAccessPeer, (int*, CUdevice, CUdevice))                                                \
+  X(primary_retain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                                                  \
+  X(ctx_set, cuCtxSetCurrent, (CUcontext))                                                                             \
+  X(ctx_get, cuCtxGetCurrent, (CUcontext*))                                                                            \
+  X(ctx_device, cuCtxGetDevice, (CUdevice*))                                                                           \
+  X(ctx_synchronize, cuCtxSynchronize, ())                                                                             \
+  X(enable_peer, cuCtxEnablePeerAccess, (CUcontext, unsigned))                                                         \
+  X(error_name, cuGetErrorName, (CUresult, const char**))                                                              \
+  X(error_string, cuGetErrorString, (CUresult, const char**))                                                          \
+  X(mem_info, cuMemGetInfo_v2, (size_t*, size_t*))                                                                     \
+  X(mem_alloc_async, cuMemAllocAsync, (CUdeviceptr*, size_t, CUstream))                                                \
+  X(mem_free_async, cuMemFreeAsync, (CUdeviceptr, CUstream))                                                           \
+  X(mem_alloc, cuMemAlloc_v2, (CUdeviceptr*, size_t))                                                                  \
+  X(mem_free, cuMemFree_v2, (CUdeviceptr))                                                                             \
+  X(host_alloc, cuMemHostAlloc, (void**, size_t, unsigned))                                                            \
+  X(host_free, cuMemFreeHost, (void*))                                                                                 \
+  X(pool_default, cuDeviceGetDefaultMemPool, (CUmemoryPool*, CUdevice))                                                \
+  X(pool_current, cuDeviceGetMemPool, (CUmemoryPool*, CUdevice))                                                       \
+  X(pool_set, cuMemPoolSetAttribute, (CUmemoryPool, int, void*))                                                       \
+  X(pool_get, cuMemPoolGetAttribute, (CUmemoryPool, int, void*))                                                       \
+  X(pool_trim, cuMemPoolTrimTo, (CUmemoryPool, size_t))                                                                \
+  X(pool_access, cuMemPoolSetAccess, (CUmemoryPool, const MemoryAccess*, size_t))                                      \
+  X(memcpy_async, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                                         \
+  X(memcpy_peer_async, cuMemcpyPeerAsync, (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream))          \
+  X(memset_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                                     \
+  X(memset16_async, cuMemsetD16Async, (CUdeviceptr, unsigned short, size_t, CUstream))                                 \
+  X(memset32_async, cuMemsetD32Async, (CUdeviceptr, unsigned, size_t, CUstream))                                       \
+  X(pointer_attribute, cuPointerGetAttribute, (void*, int, CUdeviceptr))                                               \
+  X(stream_create, cuStreamCreateWithPriority, (CUstream*, unsigned, int))                                             \
+  X(stream_destroy, cuStreamDestroy_v2, (CUstream))                                                                    \
+  X(stream_priorities, cuCtxGetStreamPriorityRange, (int*, int*))                                                      \
+  X(stream_synchronize, cuStreamSynchronize, (CUstream))                                                               \
+  X(stream_query, cuStreamQuery, (CUstream))                                                                           \
+  X(stream_wait_event, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                               \
+  X(stream_capturing, cuStreamIsCapturing, (CUstream, int*))                                                           \
+  X(stream_id, cuStreamGetId, (CUstream, unsigned long long*))                                                         \
+  X(capture_mode, cuThreadExchangeStreamCaptureMode, (int*))                                                           \
+  X(capture_begin, cuStreamBeginCapture_v2, (CUstream, int))                                                           \
+  X(capture_end, cuStreamEndCapture, (CUstream, CUgraph*))                                                             \
+  X(graph_instantiate, cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))                       \
+  X(graph_launch, cuGraphLaunch, (CUgraphExec, CUstream))                                                              \
+  X(graph_destroy, cuGraphDestroy, (CUgraph))                                                                          \
+  X(graph_nodes, cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t*))                                                    \
+  X(graph_edges, cuGraphGetEdges_v2, (CUgraph, CUgraphNode*, CUgraphNode*, EdgeData*, size_t*))                        \
+  X(node_type, cuGraphNodeGetType, (CUgraphNode, int*))                                                                \
+  X(kernel_node, cuGraphKernelNodeGetParams_v2, (CUgraphNode, KernelNode*))                                            \
+  X(memset_node, cuGraphMemsetNodeGetParams, (CUgraphNode, MemsetNode*))                                               \
+  X(kernel_node_attribute, cuGraphKernelNodeGetAttribute, (CUgraphNode, int, void*))                                   \
+  X(function_parameter, cuFuncGetParamInfo, (CUfunction, size_t, size_t*, size_t*))                                    \
+  X(kernel_parameter, cuKernelGetParamInfo, (CUkernel, size_t, size_t*, size_t*))                                      \
+  X(graph_exec_destroy, cuGraphExecDestroy, (CUgraphExec))                                                             \
+  X(event_create, cuEventCreate, (CUevent*, unsigned))                                                                 \
+  X(event_record, cuEventRecord, (CUevent, CUstream))                                                                  \
+  X(event_query, cuEventQuery, (CUevent))                                                                              \
+  X(event_synchronize, cuEventSynchronize, (CUevent))                                                                  \
+  X(event_elapsed, cuEventElapsedTime, (float*, CUevent, CUevent))                                                     \
+  X(event_destroy, cuEventDestroy_v2, (CUevent))                                                                       \
+  X(module_load, cuModuleLoadData, (CUmodule*, const void*))                                                           \
+  X(module_function, cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                                        \
+  X(function_attribute, cuFuncSetAttribute, (CUfunction, int, int))                                                    \
+  X(launch, cuLaunchKernel,                                                                                            \
+      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))    \
+  X(encode_tensor_map, cuTensorMapEncodeTiled,                                                                         \
+      (void*, int, unsigned, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int, int, int, \
+          int))                                                                                                        \
   X(launch_ex, cuLaunchKernelEx, (const LaunchConfig*, CUfunction, void**, void**))
 
 struct Driver {

@@ -44,10 +44,6 @@ __device__ inline void store(T* p, const Load& x) {
   } else
     *reinterpret_cast<Load*>(p) = x;
 }
-// What HELD rounds load is on its way before the first of them is computed: the compiler takes no load before a store.
-#ifndef HELD
-#define HELD 1
-#endif
 // f(an element of each list) for the block's part of tensor i: the lists of `loaded`, a bit each, are loaded before and those of
 // `stored` stored after. What is no whole load at a tensor's end is taken by single elements: were both ways one, each load would
 // be waited for where they meet.
@@ -55,33 +51,27 @@ template <u32 loaded, u32 stored, int pointers, class F>
 __device__ inline void walk(const Lists<pointers>& l, int i, F f) {
   const i64 n = l.size[i], begin = i64(blockIdx.x - l.first[i]) * CHUNK;
 #pragma unroll 1
-  for (int r = 0; r < ROUNDS; r += HELD) {
+  for (int r = 0; r < ROUNDS; ++r) {
     const i64 at = begin + (r * 256 + i64(threadIdx.x)) * V;
-    Load x[HELD][pointers];
+    if (at + V > n) break;
+    Load x[pointers];
 #pragma unroll
-    for (int h = 0; h < HELD; ++h)
+    for (int p = 0; p < pointers; ++p)
+      if (loaded >> p & 1) x[p] = *reinterpret_cast<const Load*>(l.of[p][i] + at);
 #pragma unroll
-      for (int p = 0; p < pointers; ++p)
-        if (loaded >> p & 1 && at + (h * 256 + 1) * V <= n)
-          x[h][p] = *reinterpret_cast<const Load*>(l.of[p][i] + at + h * 256 * V);
-#pragma unroll
-    for (int h = 0; h < HELD; ++h) {
-      if (at + (h * 256 + 1) * V > n) break;
-#pragma unroll
-      for (int k = 0; k < V; ++k) {
-        T e[pointers];
-#pragma unroll
-        for (int p = 0; p < pointers; ++p)
-          if (loaded >> p & 1) e[p] = x[h][p].v[k];
-        f(e);
-#pragma unroll
-        for (int p = 0; p < pointers; ++p)
-          if (stored >> p & 1) x[h][p].v[k] = e[p];
-      }
+    for (int k = 0; k < V; ++k) {
+      T e[pointers];
 #pragma unroll
       for (int p = 0; p < pointers; ++p)
-        if (stored >> p & 1) store(l.of[p][i] + at + h * 256 * V, x[h][p]);
+        if (loaded >> p & 1) e[p] = x[p].v[k];
+      f(e);
+#pragma unroll
+      for (int p = 0; p < pointers; ++p)
+        if (stored >> p & 1) x[p].v[k] = e[p];
     }
+#pragma unroll
+    for (int p = 0; p < pointers; ++p)
+      if (stored >> p & 1) store(l.of[p][i] + at, x[p]);
   }
   const i64 end = n - n % V + threadIdx.x;
   if (V == 1 || end >= n || end < begin || end >= begin + CHUNK) return;
