@@ -46,9 +46,7 @@ def elsewhere(text: str) -> str | None:
     values = dict(m.split("=", 1) for m in macros)
     values["TILES"] = "2" if int(values["D"]) <= 64 else "1"
     names = ("ELEMENT", "D", "TILES", "CAUSAL", "MASK", "DROPS")
-    return " ".join(
-        [program.replace("_hopper", "").replace("_specialised", ""), *(f"{name}={values[name]}" for name in names)]
-    )
+    return " ".join([program.replace("_hopper", ""), *(f"{name}={values[name]}" for name in names)])
 
 
 def merged(table: Table, recordings: list[Path]) -> Table:

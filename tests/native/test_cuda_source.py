@@ -206,7 +206,7 @@ def of_attention():
             "MASK": mask,
             "PAIRS": int(mask == 2),
         }
-        for family in ("attention_specialised" if size == 128 else "attention_hopper", "attention_hopper_backward"):
+        for family in ("attention_hopper", "attention_hopper_backward"):
             yield family, {**hopper, "DROPS": int(mask == 0), "HOPPER": 1}
 
 

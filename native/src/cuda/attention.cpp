@@ -8,16 +8,15 @@
 #include "cuda/entries/attention_backward.h"
 #include "cuda/entries/attention_hopper.h"
 #include "cuda/entries/attention_hopper_backward.h"
-#include "cuda/entries/attention_specialised.h"
 #include "cuda/reasons.h"
+#include "cuda/tensor_map.h"
 #include "ops/gemm_settings.h"
 #include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
 
-const Family attention_family{"attention"}, backward_family{"attention_backward"}, hopper_family{"attention_hopper"},
-    specialised_family{"attention_specialised"};
+const Family attention_family{"attention"}, backward_family{"attention_backward"}, hopper_family{"attention_hopper"};
 const Family hopper_backward_family{"attention_hopper_backward"};
 constexpr int kAttentionThreads = 128;
 
@@ -96,15 +95,20 @@ bool is_hopper(int device) {
   return known[device] > 0;
 }
 
-// Whether Hopper's kernels take it: what they have to fill are tiles of 64 queries.
-bool takes_tiles(const Problem& p, int64_t rows, double scale, int device) {
-  return (p.size == 64 || p.size == 128) && rows > 64 && scale > 0 && is_hopper(device);
+// Whether Hopper's kernels take it: what they have to fill are tiles of 64 queries. Their blocks are counted in one number.
+bool takes_tiles(const Problem& p, IntArrayRef of, IntArrayRef keys, double scale, int device) {
+  return (p.size == 64 || p.size == 128) && of[2] > 64 && scale > 0 && is_hopper(device) &&
+         (std::max(of[2], keys[2]) + 127) / 128 * of[0] * of[1] <= kMostBlocks;
 }
-// Four warps more, which only fetch, where the accumulators leave no registers for it.
-bool is_specialised(const Problem& p) { return p.size == 128; }
-// Queries, two tiles of keys and of values, eight barriers.
-unsigned hopper_bytes(const Problem& p) {
-  return unsigned(1024 + 128 * p.size * 2 + 4 * p.size * p.size * 2) + (is_specialised(p) ? 8 * 8 : 0);
+// How many threads a block of Hopper's forward has, and which shared memory: queries, tiles of keys and of values, barriers.
+struct ForwardBlock {
+  int threads;
+  unsigned bytes;
+};
+ForwardBlock forward_block(const Problem& p) {
+  const int stages = p.size == 64 ? 3 : 2;  // as in attention_hopper.cuh
+  return {(p.size == 64 ? 2 : 3) * kAttentionThreads,
+      unsigned(1024 + 128 * p.size * 2 + 2 * stages * p.size * p.size * 2 + (4 * stages + 1) * 8)};
 }
 // Keys and values, the scores' slopes, two tiles of queries and of what comes back, with two numbers a query.
 unsigned hopper_backward_bytes(const Problem& p) {
@@ -129,14 +133,12 @@ Kernel<E> hopper_kernel_of(const Family& which, const Problem& p, bool pairs, un
   return {f};
 }
 
-// Its kernel for a tile of 128 queries a block.
-Kernel<entries::attention_hopper::attention_hopper> hopper_forward(const Problem& p, bool pairs, int device) {
-  using namespace entries;
-  if (!is_specialised(p))
-    return hopper_kernel_of<attention_hopper::attention_hopper>(hopper_family, p, pairs, hopper_bytes(p), device);
-  return hopper_kernel_of<attention_specialised::attention_specialised>(
-      specialised_family, p, pairs, hopper_bytes(p), device)
-      .as<attention_hopper::attention_hopper>();
+// The tensor in lines that the copy engine reads in boxes of `rows` rows; null where it does not.
+Tensor in_boxes(const Tensor& t, int rows, TensorMap& map) {
+  const Tensor lines = in_lines(t);
+  if (map_rows(map, lines, rows)) return lines;
+  const Tensor own = clone(t, MemoryFormat::contiguous);  // of a repeated head, say
+  return map_rows(map, own, rows) ? own : Tensor();
 }
 
 MaskStrides mask_strides(const Tensor& mask, IntArrayRef q, IntArrayRef k) {
@@ -173,31 +175,36 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   const int device = q0->device().index, block = 64 * tiles_of(p);
   MaskStrides sm = mask_strides(mask, of, keys);
   using Plain = entries::attention::attention;
-  Kernel<Plain> whole_tiles;
-  if (takes_tiles(p, of[2], scale, device)) {
+  Kernel<entries::attention_hopper::attention_hopper> whole_tiles;
+  const ForwardBlock in_tiles = forward_block(p);
+  TensorMap maps[3];
+  Tensor q, k, v;
+  if (takes_tiles(p, of, keys, scale, device)) {
     const int64_t bytes = mask ? int64_t(mask->itemsize()) * 2 : 1;
     const bool even = sm.batch % 2 == 0 && sm.head % 2 == 0 && sm.row % 2 == 0 && keys[2] % 2 == 0,
                pairs = mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0;
-    whole_tiles = hopper_forward(p, pairs, device).as<Plain>();
+    if ((q = in_boxes(q0, 128, maps[0])) && (k = in_boxes(k0, p.size, maps[1])) && (v = in_boxes(v0, p.size, maps[2])))
+      whole_tiles = hopper_kernel_of<entries::attention_hopper::attention_hopper>(
+          hopper_family, p, pairs, in_tiles.bytes, device);
   }
-  const auto f = whole_tiles ? whole_tiles : kernel_of<Plain>(attention_family, p, device);
-  if (!f) return kNotCompiled;
-  const Tensor q = in_lines(q0), k = in_lines(k0), v = in_lines(v0), out = beside(of, of[2], p.type, q0->device()),
+  const auto f = whole_tiles ? Kernel<Plain>{} : kernel_of<Plain>(attention_family, p, device);
+  if (!f && !whole_tiles) return kNotCompiled;
+  const Tensor out = beside(of, of[2], p.type, q0->device()),
                lse = empty(Dims{of[0], of[1], of[2]}, DType::f32, q0->device());
-  const void *from = q->data(), *of_keys = k->data(), *values = v->data(), *bias = data_or_null(mask);
+  const void* bias = data_or_null(mask);
   void *to = out->data(), *sums = lse->data();
-  Strides sq = strides_of(q), sk = strides_of(k), sv = strides_of(v), so = strides_of(out);
-  int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
-  float factor = float(scale);
-  Drops drops = drops_of(dropout);
-  if (whole_tiles)
-    launch(f,
-        {is_specialised(p) ? (of[2] + 127) / 128 * of[0] * of[1] : (of[2] + 127) / 128,
-            is_specialised(p) ? 1 : of[0] * of[1], (is_specialised(p) ? 3 : 2) * kAttentionThreads, 1, hopper_bytes(p)},
-        device, from, of_keys, values, bias, to, sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);
-  else
-    launch(f, {(of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads}, device, from, of_keys, values, bias, to,
-        sums, sq, sk, sv, so, sm, heads, group, rows, cols, factor, drops);
+  const Strides so = strides_of(out);
+  const int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
+  const float factor = float(scale);
+  const Drops drops = drops_of(dropout);
+  if (whole_tiles) {
+    launch(whole_tiles, {(of[2] + 127) / 128 * of[0] * of[1], 1, in_tiles.threads, 1, in_tiles.bytes}, device, maps[0],
+        maps[1], maps[2], bias, to, sums, so, sm, heads, group, rows, cols, factor, drops);
+  } else {
+    q = in_lines(q0), k = in_lines(k0), v = in_lines(v0);
+    launch(f, {(of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads}, device, q->data(), k->data(), v->data(),
+        bias, to, sums, strides_of(q), strides_of(k), strides_of(v), so, sm, heads, group, rows, cols, factor, drops);
+  }
   return std::tuple{out, lse};
 }
 
@@ -261,7 +268,7 @@ Outcome<std::tuple<Tensor, Tensor, Tensor>> attention_backward(const Tensor& g0,
   const IntArrayRef of = q0->sizes(), keys = k0->sizes();
   if (!std::ranges::equal(g0->sizes(), of) || !std::ranges::equal(out0->sizes(), of)) return kOtherSizes;
   const int device = q0->device().index;
-  if (takes_tiles(p, of[2], scale, device) && !gemm::settings().deterministic)
+  if (takes_tiles(p, of, keys, scale, device) && !gemm::settings().deterministic)
     if (AttentionSlopes r = slopes_in_tiles(p, g0, q0, k0, v0, mask, out0, lse, scale, dropout); r.query)
       return std::tuple{r.query, r.key, r.value};
   const auto inner = kernel_of<entries::attention_backward::attention_inner>(backward_family, p, device);
