@@ -97,6 +97,23 @@ def test_fewer_heads_of_keys_and_other_layouts(seeded):
     compared(*(torch.randn(4, 20, 48).half() for _ in range(3)))
 
 
+@pytest.mark.parametrize("size", (64, 128))
+@pytest.mark.parametrize("causal", (False, True))
+def test_layouts_of_whole_tiles(causal, size, seeded):
+    """Heads that lie in one projection's lines, and one head of keys that is repeated without a copy."""
+    own = torch.randn(2, 200, 6, size, device="cuda").half()
+    q, k = own[:, :, :4].transpose(1, 2), own[:, :, 4:5].transpose(1, 2).expand(2, 4, 200, size)
+    v = own[:, :, 5:].transpose(1, 2).expand(2, 4, 200, size)
+    assert torch.equal(
+        attend(q, k, v, is_causal=causal), attend(*(t.contiguous() for t in (q, k, v)), is_causal=causal)
+    )
+
+
+def test_more_heads_than_come_at_a_time(seeded):
+    """Of causal problems, as many heads at a time as the second-level cache keeps: 218, and 109 for gradients."""
+    compared(*(torch.randn(11, 20, 600, 64).bfloat16() for _ in range(3)), worse=2.0, is_causal=True)
+
+
 def test_large_scores(seeded):
     q, k, v = (torch.randn(1, 2, 100, 64) * s for s in (30, 30, 1))
     compared(

@@ -157,6 +157,24 @@ def test_optimizers(name, dtype):
     close(found[1], [t.cpu() for t in found[0]], scale=20)
 
 
+@pytest.mark.parametrize("amsgrad", [False, True])
+@pytest.mark.parametrize("eps", [1e-8, 0.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_adam_of_extremes(dtype, eps, amsgrad):
+    """Zeros, infinities and what is nearly out of range, in whole loads and at the tensor's end: as divisions and roots make it."""
+    found = []
+    slopes = [0.0, -0.0, 1e-19, 1e-30, -1e18, 1e20, 1e30, math.inf, -math.inf, math.nan, 1e-3] * 5
+    for device in ("cpu", "cuda"):
+        p = torch.nn.Parameter(torch.linspace(-2, 2, len(slopes)).to(dtype).to(device))
+        optimizer = torch.optim.AdamW([p], lr=0.01, eps=eps, amsgrad=amsgrad, fused=device == "cuda")
+        for sign in (1, -1):
+            p.grad = (torch.tensor(slopes) * sign).to(dtype).to(device)
+            optimizer.step()
+        state = optimizer.state[p]
+        found.append([p.detach(), *(v for k, v in sorted(state.items()) if k != "step")])
+    close(found[1], [t.cpu() for t in found[0]])
+
+
 def by_kernels(name):
     """How often kernels took an operator."""
     return _core.operator_counts().get(name, (0, 0))[1]
