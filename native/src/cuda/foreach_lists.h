@@ -69,7 +69,7 @@ template <int pointers, class C, class F>
 void groups(const std::array<Tensors, size_t(pointers)>& all, int vector, F f) {
   Lists<pointers, C> l{};
   std::vector<size_t> taken;
-  const int64_t chunk = 256 * 4 * int64_t(vector);
+  const int64_t chunk = 256 * int64_t(vector);
   int64_t blocks = 0;
   const auto flush = [&] {
     if (taken.empty()) return;

@@ -9,8 +9,7 @@
 
 typedef ELEMENT T;
 #define MOST 40
-#define ROUNDS 4
-#define CHUNK (256 * V * ROUNDS)
+#define CHUNK (256 * V)
 // Tensor i has size[i] elements and the blocks first[i] .. first[i + 1], CHUNK elements each.
 template <int pointers> struct Lists {
   T* of[pointers][MOST];
@@ -50,10 +49,7 @@ __device__ inline void store(T* p, const Load& x) {
 template <u32 loaded, u32 stored, int pointers, class F>
 __device__ inline void walk(const Lists<pointers>& l, int i, F f) {
   const i64 n = l.size[i], begin = i64(blockIdx.x - l.first[i]) * CHUNK;
-#pragma unroll 1
-  for (int r = 0; r < ROUNDS; ++r) {
-    const i64 at = begin + (r * 256 + i64(threadIdx.x)) * V;
-    if (at + V > n) break;
+  if (const i64 at = begin + threadIdx.x * V; at + V <= n) {
     Load x[pointers];
 #pragma unroll
     for (int p = 0; p < pointers; ++p)
@@ -108,6 +104,7 @@ __device__ inline Load load(const T* p, bool whole, i64 left) {
     if (k < left) r.v[k] = p[k];
   return r;
 }
+#define ROUNDS 4
 // f(place, whether V elements from there are the tensor's, how many are) for the block's part of the tensor.
 template <class F> __device__ inline void rounds(i64 begin, i64 n, F f) {
 #pragma unroll
@@ -131,7 +128,7 @@ __device__ inline C across(C value) {
 extern "C" __global__ void __launch_bounds__(256) parts(Lists<1> l, C* partial) {
   const int i = blockIdx.y;
   C sum = 0;
-  for (i64 begin = i64(blockIdx.x) * CHUNK; begin < l.size[i]; begin += i64(gridDim.x) * CHUNK) {
+  for (i64 begin = i64(blockIdx.x) * ROUNDS * CHUNK; begin < l.size[i]; begin += i64(gridDim.x) * ROUNDS * CHUNK) {
     rounds(begin, l.size[i], [&](i64 at, bool whole, i64 left) {
       const Load x = load(l.of[0][i] + at, whole, left);
 #pragma unroll

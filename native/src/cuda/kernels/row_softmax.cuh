@@ -111,10 +111,11 @@ extern "C" __global__ void __launch_bounds__(1024) cross_entropy(
   if (log_p) {
     T* to = log_p + row * cols;
     for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
-      Load a = load(from + c);
+      // Rows of other blocks stay in the second-level cache for their second reading: what is written, and this, need not.
+      Load a = load_last(from + c);
 #pragma unroll
       for (int k = 0; k < V; ++k) a.v[k] = cast<T>(wide(a.v[k]) - largest - others);
-      store(to + c, a);
+      store_past(to + c, a);
     }
   }
   if (threadIdx.x) return;
