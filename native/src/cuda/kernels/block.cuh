@@ -12,17 +12,22 @@ __device__ inline Load load(const T* p) { return *reinterpret_cast<const Load*>(
 __device__ inline void store(T* p, const Load& x) { *reinterpret_cast<Load*>(p) = x; }
 // What is read for the last time, and written for nobody soon: first to leave the caches.
 __device__ inline Load load_last(const T* p) {
+#ifdef __CUDA_ARCH__
   if constexpr (sizeof(Load) == 16) {
     const float4 words = __ldcs(reinterpret_cast<const float4*>(p));
     return *reinterpret_cast<const Load*>(&words);
-  } else
-    return load(p);
+  }
+#endif
+  return load(p);
 }
 __device__ inline void store_past(T* p, const Load& x) {
-  if constexpr (sizeof(Load) == 16)
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(Load) == 16) {
     __stcs(reinterpret_cast<float4*>(p), *reinterpret_cast<const float4*>(&x));
-  else
-    store(p, x);
+    return;
+  }
+#endif
+  store(p, x);
 }
 __device__ inline C wide(T x) { return cast<C>(x); }
 #define FULL 0xffffffffu

@@ -35,13 +35,16 @@ template <class X, int n> struct alignas(sizeof(X) * n) Group {
 typedef Group<T, V> Load;
 // In one instruction: an assignment of elements that are in registers becomes a store of each.
 __device__ inline void store(T* p, const Load& x) {
+#ifdef __CUDA_ARCH__
   if constexpr (sizeof(Load) == 16) {
     u32 w[4];
     memcpy(w, &x, 16);
     asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
         : "memory");
-  } else
-    *reinterpret_cast<Load*>(p) = x;
+    return;
+  }
+#endif
+  *reinterpret_cast<Load*>(p) = x;
 }
 // f(an element of each list) for the block's part of tensor i: the lists of `loaded`, a bit each, are loaded before and those of
 // `stored` stored after. What is no whole load at a tensor's end is taken by single elements: were both ways one, each load would
@@ -154,24 +157,26 @@ extern "C" __global__ void __launch_bounds__(256) whole(const C* partial, i64 ea
 #if defined ADAM || defined SGD
 // The quotient and the root as the instructions of full precision round them (but for a last bit, seldom), without the branches by
 // which those take zeros and what is nearly out of range: a moment is often zero.
-__device__ inline double reciprocal(double x) { return 1 / x; }
-__device__ inline float reciprocal(float x) {
+template <class X> __device__ inline X reciprocal(X x) { return 1 / x; }
+template <class X> __device__ inline X quotient(X a, X b, X) { return a / b; }
+template <class X> __device__ inline X root_of(X x) { return sqrt(x); }
+#ifdef __CUDA_ARCH__
+template <> __device__ inline float reciprocal(float x) {
   float r;
   asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
-__device__ inline double quotient(double a, double b, double) { return a / b; }
-__device__ inline float quotient(float a, float b, float one_by_b) {
+template <> __device__ inline float quotient(float a, float b, float one_by_b) {
   const float near = a * one_by_b, q = fmaf(fmaf(-near, b, a), one_by_b, near);
   return q == q ? q : near;  // of zeros and infinities
 }
-__device__ inline double root_of(double x) { return sqrt(x); }
-__device__ inline float root_of(float x) {
+template <> __device__ inline float root_of(float x) {
   float by;
   asm("rsqrt.approx.f32 %0, %1;" : "=f"(by) : "f"(x));
   const float near = x * by;
   return x + x == x ? x : fmaf(fmaf(-near, near, x), 0.5f * by, near);
 }
+#endif
 #endif
 
 #ifdef ADAM
