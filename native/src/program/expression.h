@@ -38,6 +38,7 @@ class Expression {
 
  private:
   Value convert(Value, DType to, DType narrow);
+  Value rounded(Value, DType narrow);
   Value put(const Node&);
   Source as(Value, DType in);
   Source number(const program::Value&, DType in, DType rounded);

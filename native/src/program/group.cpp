@@ -85,7 +85,8 @@ Expression::Value Expression::read(const TensorRef& whole) {
     const Store& s = group.stores[i];
     if (s.ref.storage != ref.storage || apart(s.ref, ref)) continue;
     if (!same_place(s.ref, ref)) refuse();
-    return {s.value, s.from};
+    const bool rounds = steps.storages[size_t(ref.storage)].rounded && s.from != ref.dtype;
+    return rounds ? rounded({s.value, s.from}, ref.dtype) : Value{s.value, s.from};
   }
   for (size_t i = 0; i < group.loads.size(); ++i)
     if (group.loads[i].ref.storage == ref.storage && same_place(group.loads[i].ref, ref))
@@ -100,6 +101,16 @@ Source Expression::as(Value v, DType in) { return v.dtype == in ? v.source : con
 Expression::Value Expression::convert(Value v, DType to, DType narrow) {
   const Node n{"copy", nullptr, v.dtype, to, narrow, 1, {v.source}};
   return put(n);
+}
+
+// What a narrower dtype keeps of a value.
+Expression::Value Expression::rounded(Value v, DType narrow) {
+  for (size_t i = 0; i < group.nodes.size(); ++i) {
+    const Node& n = group.nodes[i];
+    if (!n.cpu && !n.row && n.narrow == narrow && n.result == v.dtype && n.args[0] == v.source)
+      return {{Source::node, uint16_t(i)}, v.dtype};
+  }
+  return convert(v, v.dtype, narrow);
 }
 
 Source Expression::number(const program::Value& v, DType in, DType rounded) {
@@ -201,6 +212,16 @@ bool add_step(Group& group, const Steps& steps, const Step& step) {
   return false;
 }
 
+std::optional<Group> group_of(const Steps& all, std::span<const size_t> steps) {
+  Group made;
+  for (size_t k = 0; k < steps.size(); ++k) {
+    const Step& step = all.steps[steps[k]];
+    if (k ? !add_step(made, all, step) : !begin_group(made, all, step)) return {};
+  }
+  made.steps.assign(steps.begin(), steps.end());
+  return made;
+}
+
 bool begin_group(Group& group, const Steps& steps, const Step& step) {
   if (!gives_one_tensor(steps, step)) return false;
   const TensorRef& r = step.results[0];
@@ -228,14 +249,20 @@ template <class T> std::vector<uint16_t> keep(std::vector<T>& all, const std::ve
 
 }  // namespace
 
-void remove_unused(Group& g, const std::vector<bool>& needed) {
-  std::erase_if(g.stores, [&](const Store& s) { return !needed[size_t(s.ref.storage)]; });
-  std::vector<bool> used[3] = {
+std::array<std::vector<bool>, 3> used_parts(const Group& g, const std::vector<bool>& needed) {
+  std::array<std::vector<bool>, 3> used = {
       std::vector<bool>(g.nodes.size()), std::vector<bool>(g.loads.size()), std::vector<bool>(g.numbers.size())};
-  for (const Store& s : g.stores) used[s.value.kind][s.value.index] = true;
+  for (const Store& s : g.stores)
+    if (needed[size_t(s.ref.storage)]) used[s.value.kind][s.value.index] = true;
   for (size_t n = g.nodes.size(); n-- > 0;)
     if (used[Source::node][n])
       for (int k = 0; k < g.nodes[n].count; ++k) used[g.nodes[n].args[k].kind][g.nodes[n].args[k].index] = true;
+  return used;
+}
+
+void remove_unused(Group& g, const std::vector<bool>& needed) {
+  std::erase_if(g.stores, [&](const Store& s) { return !needed[size_t(s.ref.storage)]; });
+  const auto used = used_parts(g, needed);
   const std::vector<uint16_t> places[3] = {
       keep(g.nodes, used[Source::node]), keep(g.loads, used[Source::load]), keep(g.numbers, used[Source::number])};
   const auto move = [&](Source& s) { s.index = places[s.kind][s.index]; };

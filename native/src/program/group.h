@@ -1,5 +1,7 @@
 #pragma once
 // Pointwise operators that become one kernel: an expression over a common shape, what it reads and what it writes.
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +74,10 @@ const TensorRef* reduced_rows(const Step&);
 bool add_step(Group&, const Steps&, const Step&);
 // Whether a group can begin with the step; its device and shape are set then.
 bool begin_group(Group&, const Steps&, const Step&);
+// A group of these steps, in their order; none: they do not fit together.
+std::optional<Group> group_of(const Steps&, std::span<const size_t> steps);
+// The nodes, loads and numbers (by Source::Kind) that stores to storages which are needed take.
+std::array<std::vector<bool>, 3> used_parts(const Group&, const std::vector<bool>& storage_needed);
 void remove_unused(
     Group&, const std::vector<bool>& storage_needed);  // stores that nobody reads, and what was only for them
 // Two operators whose value between them nobody else takes become one loop, where there is one. Of a group on the CPU.

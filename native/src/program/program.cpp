@@ -9,13 +9,16 @@
 #include "core/interpreter_lock.h"
 #include "cuda/kernel_code.h"
 #include "cuda/kernel_store.h"
+#include "program/live.h"
+#include "program/recompute.h"
 
 namespace shim::program {
-namespace {
 
 bool meet(const std::set<int32_t>& a, const std::set<int32_t>& b) {
   return std::ranges::any_of(a, [&](int32_t s) { return b.contains(s); });
 }
+
+namespace {
 
 Item of_step(const Step& step, size_t index) {
   Item item;
@@ -32,15 +35,17 @@ Item of_step(const Step& step, size_t index) {
 
 constexpr size_t kCompilers = 8;  // threads
 constexpr size_t kAligned = 256;
+constexpr size_t kLeastAlone = size_t(1) << 20;  // of a temporary that is a block of its own
 size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAligned - 1) / kAligned * kAligned; }
 
 }  // namespace
 
-Program::Program(Steps steps) : steps_(std::move(steps)) {
+Program::Program(Steps steps) : steps_(std::move(steps)), of_callers_(steps_.storages.size()) {
   join_epilogues(steps_);
   take_joins_apart(steps_);
   form_groups();
   join_late();
+  recompute(steps_, items_);
   remove_dead();
   plan_memory();
   for (Item& item : items_) {
@@ -115,22 +120,6 @@ void Program::form_groups() {
     }
 }
 
-namespace {
-
-// Both groups' steps as one group, the first's before the second's; none: they do not fit.
-std::optional<Group> joined(const Steps& all, const Group& a, const Group& b) {
-  if (a.device != b.device || a.shape != b.shape) return {};
-  Group made;
-  std::vector<size_t> steps = a.steps;
-  steps.insert(steps.end(), b.steps.begin(), b.steps.end());
-  for (size_t step : steps)
-    if (step == steps[0] ? !begin_group(made, all, all.steps[step]) : !add_step(made, all, all.steps[step])) return {};
-  made.steps = std::move(steps);
-  return made;
-}
-
-}  // namespace
-
 // A group is part of the first one that reads what it gives, where nothing between them minds: what it gave is not read again.
 void Program::join_late() {
   for (size_t i = items_.size(); i-- > 0;) {
@@ -141,7 +130,10 @@ void Program::join_late() {
     };
     const auto other = std::find_if(items_.begin() + int64_t(i) + 1, items_.end(), minds);
     if (other == items_.end() || !other->group || !meet(other->reads, item.writes)) continue;
-    std::optional<Group> both = joined(steps_, *item.group, *other->group);
+    if (item.group->device != other->group->device || item.group->shape != other->group->shape) continue;
+    std::vector<size_t> steps = item.group->steps;
+    steps.insert(steps.end(), other->group->steps.begin(), other->group->steps.end());
+    std::optional<Group> both = group_of(steps_, steps);
     if (!both) continue;
     other->group = std::move(both);
     other->reads.merge(item.reads);
@@ -170,6 +162,8 @@ void Program::remove_dead() {
 }
 
 void Program::plan_memory() {
+  const Live l = live(steps_, items_);
+  if (!items_.empty()) most_live_ = l.bytes[l.peak];
   std::vector<Arena::Part> all;
   for (size_t s = 0; s < steps_.storages.size(); ++s) {
     const StorageSlot& slot = steps_.storages[s];
@@ -183,6 +177,8 @@ void Program::plan_memory() {
     if (part.first == items_.size()) continue;
     if (!slot.outlives) items_[part.last].last_read.push_back(int32_t(s));
     if (slot.outlives || !items_[part.first].group) continue;
+    // On CUDA operators' results and large temporaries have their memory from the same cache, one after the other.
+    if (slot.device.is_cuda() && slot.nbytes >= kLeastAlone) continue;
     if (!arena_.parts.empty() && !(arena_device_ == slot.device)) continue;  // of one device
     arena_device_ = slot.device;
     // The first place below what lives at the same time.
@@ -232,11 +228,17 @@ void Program::run_group(const Item& item, Storages storages, std::span<const Sca
   for (int32_t s : g.changed) ++storages[size_t(s)]->version();
 }
 
-void Program::run(Storages storages, std::span<const Scalar> parameters) {
+void Program::run(Storages given, std::span<const Scalar> parameters) {
   running_ = nullptr;
-  CHECK(Kind::Runtime, storages.size() == steps_.storages.size(), "a program of ", steps_.storages.size(),
-      " storages got ", storages.size());
-  for (size_t i = 0; i < storages.size(); ++i)
+  CHECK(Kind::Runtime, given.size() == of_callers_, "a program of ", of_callers_, " storages got ", given.size());
+  std::vector<Ref<Storage>> with_own;  // of what is computed again too
+  Storages storages = given;
+  if (of_callers_ < steps_.storages.size()) {
+    with_own.assign(given.begin(), given.end());
+    with_own.resize(steps_.storages.size());
+    storages = with_own;
+  }
+  for (size_t i = 0; i < of_callers_; ++i)
     if (steps_.storages[i].origin == StorageSlot::constant) storages[i] = steps_.storages[i].constant_storage;
   if (!arena_.parts.empty()) {
     const Ref<Storage> arena = allocate(arena_.bytes, arena_device_);
@@ -252,6 +254,7 @@ void Program::run(Storages storages, std::span<const Scalar> parameters) {
     }
     for (int32_t s : item.last_read) storages[size_t(s)] = nullptr;
   }
+  if (!with_own.empty()) std::ranges::copy_n(with_own.begin(), int64_t(of_callers_), given.begin());
 }
 
 }  // namespace shim::program

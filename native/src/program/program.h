@@ -19,6 +19,8 @@ struct Item {                  // of a program, in the order in which they run
   std::vector<int32_t> last_read;  // storages that are let go after it
 };
 
+bool meet(const std::set<int32_t>&, const std::set<int32_t>&);  // whether a storage is in both
+
 // Memory of temporaries that a program's groups make: parts of one block, used again when what was there is no longer read.
 struct Arena {
   struct Part {
@@ -43,6 +45,7 @@ class Program : public RefCounted {
   const Step* running() const { return running_; }
   const std::vector<Item>& items() const { return items_; }
   const Arena& arena() const { return arena_; }
+  size_t most_live() const { return most_live_; }  // bytes of what it makes, where most are there
   uint64_t apart() const {
     return apart_;
   }  // how often a group's operators ran one by one, as its kernel could not be had
@@ -56,9 +59,11 @@ class Program : public RefCounted {
   void run_group(const Item&, Storages, std::span<const Scalar> parameters);
 
   Steps steps_;
+  size_t of_callers_;  // storages; those behind are made again (recompute.h)
   std::vector<Item> items_;
   Arena arena_;
   Device arena_device_;
+  size_t most_live_ = 0;
   uint64_t apart_ = 0;
   const Step* running_ = nullptr;
 };

@@ -198,7 +198,7 @@ void Replay::capture(Storages storages, std::span<const Scalar> parameters) {
   }
   parameters_.assign(parameters.begin(), parameters.end());
   const std::vector<StorageSlot>& slots = program_->steps().storages;
-  for (size_t s = 0; s < slots.size(); ++s)
+  for (size_t s = 0; s < all.size(); ++s)
     if (slots[s].origin == StorageSlot::made && slots[s].outlives && all[s]) kept_.emplace_back(int32_t(s), all[s]);
   ++counts_.captured;
 }
@@ -206,7 +206,7 @@ void Replay::capture(Storages storages, std::span<const Scalar> parameters) {
 // The operators see where tensors lie; what they hold is the graph's, but for those on the CPU.
 void Replay::renew(Storages storages, std::span<const Scalar> parameters) {
   if (!numbers_) return;
-  std::vector<Ref<Storage>> all(storages.size());
+  std::vector<Ref<Storage>> all(program_->steps().storages.size());
   for (int32_t s : on_cpu_) all[size_t(s)] = storages[size_t(s)];
   numbers_->renew();
   const cuda::WithGraphNumbers with(numbers_.get());

@@ -53,6 +53,7 @@ struct StorageSlot {
   Device device;
   size_t nbytes = 0;      // at the trace
   bool outlives = false;  // of a made one: somebody has a tensor over it after the call
+  bool rounded = false;   // a group that makes it and reads it computes with what memory would hold
 };
 
 // Everything a trace recorded, autocast's casts and backward's operators too: each step runs without history and without autocast.

@@ -67,6 +67,8 @@ PyObject* compile_program(Recorder& recorder) { return capsule(make<Program>(rec
 
 std::string program_source(Program& program) { return program.source(); }
 
+int64_t program_most_live(Program& program) { return int64_t(program.most_live()); }
+
 // What the CUDA compiler says of the groups' kernels, a text a group that CUDA has all functors for.
 std::vector<std::string> compile_groups(Program& program, int architecture) {
   std::vector<std::string> logs;
@@ -125,6 +127,7 @@ PyMethodDef functions[] = {function<&make_replay>("make_replay", "(program): it,
         "compile_groups", "(program, architecture): what the CUDA compiler says of a program's groups."),
     function<&compile_program>("compile_program", "(recorder): a program of what it has."),
     function<&program_source>("program_source", "The program as text, a line for each kernel and call."),
+    function<&program_most_live>("program_most_live", "Bytes of what the program makes, where most are there."),
     function<&run_compiled<Program>>("run_program", "(program, recorder, inputs, numbers, outputs): runs it."),
     {nullptr, nullptr, 0, nullptr}};
 
