@@ -5,6 +5,7 @@
 #include "cuda/norm.h"
 #include "cuda/random.h"
 #include "cuda/rows.h"
+#include "cuda/score_loss.h"
 #include "kernels/call.h"
 #include "kernels/registry.h"
 
@@ -24,6 +25,8 @@ void register_cuda_nn_kernels() {
   register_kernel<&softmax_backward, kCuda>("softmax_backward");
   register_kernel<&cross_entropy, kCuda>("cross_entropy");
   register_kernel<&cross_entropy_backward, kCuda>("cross_entropy_backward");
+  register_kernel<&cross_entropy_scores, kCuda>("cross_entropy_scores");
+  register_kernel<&cross_entropy_scores_backward, kCuda>("cross_entropy_scores_backward");
 }
 
 }  // namespace shim

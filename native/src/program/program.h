@@ -31,8 +31,9 @@ struct Arena {
   size_t bytes = 0;
 };
 
-void join_epilogues(Steps&);    // epilogues.cpp
-void take_joins_apart(Steps&);  // joins.cpp
+void join_epilogues(Steps&);      // epilogues.cpp
+void take_joins_apart(Steps&);    // joins.cpp
+void read_narrow_scores(Steps&);  // narrow_scores.cpp
 
 class Program : public RefCounted {
  public:

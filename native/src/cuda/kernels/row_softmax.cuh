@@ -71,13 +71,13 @@ __device__ inline Part across_warp(Part p) {
   return p;
 }
 
-// log_p[row] = log_softmax(x) (unless null), losses[row] = -log_p[target] * weight, factors[row] = weight; 0 where the target is `ignored`.
-extern "C" __global__ void __launch_bounds__(1024) cross_entropy(
-    const T* x, const i64* targets, const T* weight, T* log_p, C* losses, C* factors, i64 cols, i64 ignored) {
+struct Levels {
+  C most, rest;  // subtracted one after the other: their sum would round large ones
+};
+// What log_softmax subtracts of a row, for all threads of its block.
+__device__ inline Levels levels_of(const T* from, i64 cols) {
   __shared__ Part shared[32];
-  __shared__ C most, rest;  // subtracted one after the other: their sum would round large ones
-  const i64 row = blockIdx.x;
-  const T* from = x + row * cols;
+  __shared__ Levels found;
   C top = lowest(), sum = 0;
   for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
     const Load a = load(from + c);
@@ -101,13 +101,19 @@ extern "C" __global__ void __launch_bounds__(1024) cross_entropy(
   if (threadIdx.x < 32) {
     p = threadIdx.x < blockDim.x / 32 ? shared[threadIdx.x] : Part{lowest(), C(0)};
     p = across_warp(p);
-    if (threadIdx.x == 0) {
-      most = p.top;
-      rest = p.top == lowest() ? p.sum / p.sum : log(p.sum);
-    }  // of nothing but -inf: not a number
+    if (threadIdx.x == 0)  // of nothing but -inf: not a number
+      found = {p.top, p.top == lowest() ? p.sum / p.sum : log(p.sum)};
   }
   __syncthreads();
-  const C largest = most, others = rest;
+  return found;
+}
+
+// log_p[row] = log_softmax(x) (unless null), losses[row] = -log_p[target] * weight, factors[row] = weight; 0 where the target is `ignored`.
+extern "C" __global__ void __launch_bounds__(1024) cross_entropy(
+    const T* x, const i64* targets, const T* weight, T* log_p, C* losses, C* factors, i64 cols, i64 ignored) {
+  const i64 row = blockIdx.x;
+  const T* from = x + row * cols;
+  const auto [largest, others] = levels_of(from, cols);
   if (log_p) {
     T* to = log_p + row * cols;
     for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
@@ -128,6 +134,22 @@ extern "C" __global__ void __launch_bounds__(1024) cross_entropy(
   const C w = weight ? wide(weight[target]) : C(1);
   losses[row] = -wide(cast<T>(wide(from[target]) - largest - others)) * w;
   factors[row] = w;
+}
+
+// The same of scores that are read as C, without log_p: what backward computes it of goes to `levels`. Rows lie `stride` apart, `inner` of them
+// side by side, and these blocks of rows `outer`.
+extern "C" __global__ void __launch_bounds__(1024) cross_entropy_scores(const T* x, const i64* targets, C* levels,
+    C* losses, C* factors, i64 cols, i64 stride, i64 inner, i64 outer, i64 ignored) {
+  const i64 row = blockIdx.x, block = row / inner;
+  const T* from = x + block * outer + (row - block * inner) * stride;
+  const auto [largest, others] = levels_of(from, cols);
+  if (threadIdx.x) return;
+  levels[2 * row] = largest;
+  levels[2 * row + 1] = others;
+  const i64 target = targets[row];
+  if (target != ignored && u64(target) >= u64(cols)) assert_failed(AssertSite::class_loss, target, cols);
+  losses[row] = target == ignored ? C(0) : -(wide(from[target]) - largest - others);
+  factors[row] = target == ignored ? C(0) : C(1);
 }
 
 // out[row] = log(sum(exp(x))): infinities stay, NaN wins.
@@ -209,6 +231,28 @@ extern "C" __global__ void __launch_bounds__(1024) cross_entropy_backward(const 
 #pragma unroll
     for (int k = 0; k < V; ++k)
       r.v[k] = cast<T>(scale == C(0) ? C(0) : (exp(wide(a.v[k])) - (c + k == target ? C(1) : C(0))) * scale);
+    store(to + c, r);
+  }
+}
+// The same from scores as cross_entropy_scores has them; `dx` lies packed.
+extern "C" __global__ void __launch_bounds__(1024)
+    cross_entropy_scores_backward(const C* g, const T* x, const C* levels, const i64* targets, const C* factors,
+        const C* total, T* dx, i64 cols, i64 stride, i64 inner, i64 outer, int mean, int each_row) {
+  const i64 row = blockIdx.x, target = targets[row], block = row / inner;
+  const T* from = x + block * outer + (row - block * inner) * stride;
+  T* to = dx + row * cols;
+  const C largest = levels[2 * row], others = levels[2 * row + 1];
+  C scale = g[each_row ? row : 0] * factors[row];
+  if (mean) scale /= *total;
+  if (factors[row] == C(0)) scale = C(0);
+  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
+    const Load a = load(from + c);
+    Load r;
+#pragma unroll
+    for (int k = 0; k < V; ++k) {
+      const C p = exp(wide(a.v[k]) - largest - others);
+      r.v[k] = cast<T>(scale == C(0) ? C(0) : (p - (c + k == target ? C(1) : C(0))) * scale);
+    }
     store(to + c, r);
   }
 }

@@ -253,3 +253,43 @@ def cross_entropy_backward(xp, grad_output, log_p, target, factors, total, reduc
     rows = xp.arange(len(target))
     p[rows, xp.where(factors != 0, target, 0)] -= 1
     return p * scale[:, None]
+
+
+@op(
+    "shim::cross_entropy_scores(Tensor self, Tensor target, int reduction, int ignore_index) -> (Tensor, Tensor, Tensor, Tensor)",
+    shape=lambda self, target, reduction: [target.shape if reduction == 0 else (), (*target.shape, 2), target.shape, ()],
+    dtype=lambda self: (_core.float32, [_core.float32] * 4),
+    keep=("target",),
+    native="cross_entropy_scores",
+    **_SHIM,
+)
+def cross_entropy_scores(xp, self, target, reduction, ignore_index):
+    """The loss in float32 of narrower scores (*, rows, classes) for int64 targets, one a row; what log_softmax subtracts of each row
+    (rows, 2); per row the factor, 0 where the target is ignored; the factors' sum. A program has it for ``cross_entropy`` of
+    scores that are converted (native/src/program/narrow_scores.cpp).
+    """
+    x = self.reshape(-1, self.shape[-1])
+    top = x.max(axis=1)
+    rest = xp.log(xp.exp(x - top[:, None]).sum(axis=1))
+    factors = (target != ignore_index).astype(x.dtype)
+    named = x[xp.arange(len(x)), xp.where(factors != 0, target, 0)]
+    losses, total = -(named - top - rest) * factors, factors.sum()
+    loss = losses if reduction == 0 else losses.sum() / total if reduction == 1 else losses.sum()
+    return loss, xp.stack((top, rest), 1), factors, total
+
+
+@op(
+    "shim::cross_entropy_scores_backward(Tensor grad_output, Tensor self, Tensor levels, Tensor target, Tensor factors, Tensor total, int reduction) -> Tensor",
+    shape=lambda self: self.shape,
+    dtype=lambda self: (_core.float32, self.dtype),
+    keep=("target",),
+    native="cross_entropy_scores_backward",
+    **_SHIM,
+)
+def cross_entropy_scores_backward(xp, grad_output, self, levels, target, factors, total, reduction):
+    """The gradient of ``cross_entropy_scores`` by its scores."""
+    x = self.reshape(-1, self.shape[-1])
+    p = xp.exp(x - levels[:, :1] - levels[:, 1:])
+    p[xp.arange(len(x)), xp.where(factors != 0, target, 0)] -= 1
+    scale = grad_output * factors / (total if reduction == 1 else 1)
+    return (p * scale[:, None]).reshape(self.shape)

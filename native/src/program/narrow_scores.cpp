@@ -1,0 +1,167 @@
+// Scores that are converted for a cross entropy are read as they are: neither they nor the chances that backward needs are kept in float32.
+#include <algorithm>
+
+#include "program/program.h"
+
+namespace shim::program {
+namespace {
+
+constexpr size_t kNone = size_t(-1);
+
+bool is(const Step& step, std::string_view ns, std::string_view name) {
+  return step.op->schema.ns == ns && step.op->schema.name == name;
+}
+const TensorRef* tensor(const Step& step, size_t argument) {
+  return argument < step.args.size() ? std::get_if<TensorRef>(&step.args[argument].is) : nullptr;
+}
+bool gives(const Step& step, int32_t storage) {
+  return std::ranges::any_of(step.results, [&](const TensorRef& r) { return r.storage == storage; });
+}
+bool changes(const Step& step, int32_t storage) {
+  bool found = gives(step, storage);
+  for (size_t i = 0; i < step.args.size(); ++i)
+    if (writes(step, i)) each_tensor(step.args[i], [&](const TensorRef& r) { found = found || r.storage == storage; });
+  return found;
+}
+
+// The steps of a loss by their places.
+struct Found {
+  size_t loss = kNone, slope = kNone, narrowed = kNone;  // the gradient, and what converts it; none: nobody asks for it
+  TensorRef scores;
+};
+
+class NarrowScores {
+ public:
+  explicit NarrowScores(Steps& steps) : s_(steps) {}
+  bool find(size_t loss, Found&) const;
+  void replace(const Found&, Operator* loss, Operator* slope);
+
+ private:
+  size_t only_writer(int32_t storage) const;
+  std::vector<size_t> readers(int32_t storage) const;
+  bool same_until(int32_t storage, size_t from, size_t to) const;
+  bool find_backward(Found&) const;
+  TensorRef in_place_of_clone(const TensorRef&, size_t until) const;
+  bool inner(int32_t s) const {
+    return s_.storages[size_t(s)].origin == StorageSlot::made && !s_.storages[size_t(s)].outlives;
+  }
+  Steps& s_;
+};
+
+size_t NarrowScores::only_writer(int32_t storage) const {
+  size_t found = kNone;
+  for (size_t i = 0; i < s_.steps.size(); ++i) {
+    if (!changes(s_.steps[i], storage)) continue;
+    if (found != kNone) return kNone;
+    found = i;
+  }
+  return found;
+}
+
+std::vector<size_t> NarrowScores::readers(int32_t storage) const {
+  std::vector<size_t> all;
+  for (size_t i = 0; i < s_.steps.size(); ++i) {
+    bool found = false;
+    for (const Value& v : s_.steps[i].args)
+      each_tensor(v, [&](const TensorRef& r) { found = found || r.storage == storage; });
+    if (found) all.push_back(i);
+  }
+  return all;
+}
+
+bool NarrowScores::same_until(int32_t storage, size_t from, size_t to) const {
+  for (size_t i = from + 1; i < to; ++i)
+    if (changes(s_.steps[i], storage)) return false;
+  return true;
+}
+
+// Where nothing but a gradient that is converted back asks for the chances.
+bool NarrowScores::find_backward(Found& f) const {
+  const int32_t chances = s_.steps[f.loss].results[1].storage;
+  if (chances < 0) return true;
+  if (!inner(chances)) return !s_.steps[f.loss].results[1].numel();
+  const std::vector<size_t> by = readers(chances);
+  if (by.empty()) return true;
+  if (by.size() != 1 || !is(s_.steps[by[0]], "shim", "cross_entropy_backward")) return false;
+  f.slope = by[0];
+  const int32_t wide = s_.steps[f.slope].results[0].storage;
+  const std::vector<size_t> then = readers(wide);
+  if (!inner(wide) || then.size() != 1 || !is(s_.steps[then[0]], "aten", "_to_copy")) return false;
+  f.narrowed = then[0];
+  const Step &slope = s_.steps[f.slope], &narrowed = s_.steps[f.narrowed];
+  const TensorRef& to = narrowed.results[0];
+  if (to.dtype != f.scores.dtype || to.strides != contiguous_strides(to.sizes)) return false;
+  if (!(*tensor(narrowed, 0) == slope.results[0])) return false;
+  for (size_t argument : {0, 2, 3, 4}) {
+    const TensorRef* r = tensor(slope, argument);
+    if (!r || !same_until(r->storage, f.slope, f.narrowed)) return false;
+  }
+  return true;
+}
+
+// A copy of scores whose rows lie apart is not needed either.
+TensorRef NarrowScores::in_place_of_clone(const TensorRef& scores, size_t until) const {
+  const size_t at = only_writer(scores.storage);
+  if (at == kNone || !is(s_.steps[at], "aten", "clone") || !inner(scores.storage)) return scores;
+  const TensorRef &from = *tensor(s_.steps[at], 0), &made = s_.steps[at].results[0];
+  const bool rows = from.sizes.size() == 3 && from.strides[2] == 1 && from.sizes[2] == scores.sizes.back() &&
+                    from.dtype == scores.dtype && from.device == scores.device && from.numel() == scores.numel();
+  const bool packed = made.strides == contiguous_strides(made.sizes) && scores.offset == made.offset;
+  return rows && packed && !from.is_neg && same_until(from.storage, at, until) ? from : scores;
+}
+
+bool NarrowScores::find(size_t at, Found& f) const {
+  const Step& loss = s_.steps[at];
+  const TensorRef* wide = is(loss, "shim", "cross_entropy") ? tensor(loss, 0) : nullptr;
+  if (!wide || !wide->device.is_cuda() || wide->dtype != DType::f32 || !inner(wide->storage)) return false;
+  if (tensor(loss, 2) || !tensor(loss, 1) || loss.results.size() != 4) return false;
+  const size_t converted = only_writer(wide->storage);
+  if (converted == kNone || converted >= at || !is(s_.steps[converted], "aten", "_to_copy")) return false;
+  const TensorRef* scores = tensor(s_.steps[converted], 0);
+  const bool narrow = scores && (scores->dtype == DType::bf16 || scores->dtype == DType::f16);
+  if (!narrow || scores->device != wide->device || scores->sizes != wide->sizes || scores->is_neg) return false;
+  if (scores->strides != contiguous_strides(scores->sizes) || wide->strides != scores->strides) return false;
+  f.loss = at;
+  f.scores = *scores;
+  if (!find_backward(f)) return false;
+  const size_t until = f.narrowed == kNone ? at : f.narrowed;
+  if (!same_until(scores->storage, converted, until)) return false;
+  f.scores = in_place_of_clone(*scores, until);
+  return true;
+}
+
+void NarrowScores::replace(const Found& f, Operator* op, Operator* backward) {
+  Step& loss = s_.steps[f.loss];
+  const int64_t rows = std::get<TensorRef>(loss.args[1].is).numel();
+  TensorRef levels = loss.results[2];
+  levels.storage = int32_t(s_.storages.size());
+  levels.sizes = {rows, 2};
+  levels.strides = {2, 1};
+  levels.offset = 0;
+  s_.storages.push_back({StorageSlot::made, {}, levels.device, size_t(rows) * 2 * itemsize(levels.dtype)});
+  const List before = loss.args;
+  loss.op = op;
+  loss.args = {{f.scores}, before[1], before[3], before[4]};
+  loss.results[1] = levels;
+  if (f.slope == kNone) return;
+  Step &slope = s_.steps[f.slope], &narrowed = s_.steps[f.narrowed];
+  narrowed.op = backward;
+  narrowed.line = slope.line;
+  narrowed.args = {slope.args[0], {f.scores}, {levels}, slope.args[2], slope.args[3], slope.args[4], slope.args[5]};
+  narrowed.results[0].sizes = f.scores.sizes;
+  narrowed.results[0].strides = contiguous_strides(f.scores.sizes);
+  s_.steps.erase(s_.steps.begin() + int64_t(f.slope));
+}
+
+}  // namespace
+
+void read_narrow_scores(Steps& s) {
+  Operator* loss = find_operator("shim::cross_entropy_scores", "");
+  Operator* slope = find_operator("shim::cross_entropy_scores_backward", "");
+  for (size_t i = 0; loss && slope && i < s.steps.size(); ++i) {
+    NarrowScores all(s);
+    if (Found f; all.find(i, f)) all.replace(f, loss, slope);
+  }
+}
+
+}  // namespace shim::program
