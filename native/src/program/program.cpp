@@ -33,6 +33,13 @@ Item of_step(const Step& step, size_t index) {
   return item;
 }
 
+bool writes_argument(const Step& step, int32_t storage) {
+  bool found = false;
+  for (size_t i = 0; i < step.args.size(); ++i)
+    if (writes(step, i)) each_tensor(step.args[i], [&](const TensorRef& r) { found = found || r.storage == storage; });
+  return found;
+}
+
 constexpr size_t kCompilers = 8;  // threads
 constexpr size_t kAligned = 256;
 constexpr size_t kLeastAlone = size_t(1) << 20;  // of a temporary that is a block of its own
@@ -177,6 +184,8 @@ void Program::plan_memory() {
       }
     if (part.first == items_.size()) continue;
     if (!slot.outlives) items_[part.last].last_read.push_back(int32_t(s));
+    if (Item& first = items_[part.first]; !first.group && writes_argument(steps_.steps[first.step], int32_t(s)))
+      first.first_written.push_back(int32_t(s));
     if (slot.outlives || !items_[part.first].group) continue;
     // On CUDA operators' results and large temporaries have their memory from the same cache, one after the other.
     if (slot.device.is_cuda() && slot.nbytes >= kLeastAlone) continue;
@@ -248,6 +257,8 @@ void Program::run(Storages given, std::span<const Scalar> parameters) {
   for (const Item& item : items_) {
     if (!item.group) {
       running_ = &steps_.steps[item.step];
+      for (int32_t s : item.first_written)
+        storages[size_t(s)] = allocate(steps_.storages[size_t(s)].nbytes, steps_.storages[size_t(s)].device);
       run_step(*running_, storages, parameters);
       running_ = nullptr;
     } else {

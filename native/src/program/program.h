@@ -16,7 +16,8 @@ struct Item {                  // of a program, in the order in which they run
   std::unique_ptr<CpuGroup> on_cpu;
   std::unique_ptr<CpuRows> on_rows;
   std::unique_ptr<GroupOnCuda> on_cuda;
-  std::vector<int32_t> last_read;  // storages that are let go after it
+  std::vector<int32_t> first_written;  // temporaries that a step writes to as an argument, which have no memory yet
+  std::vector<int32_t> last_read;      // storages that are let go after it
 };
 
 bool meet(const std::set<int32_t>&, const std::set<int32_t>&);  // whether a storage is in both

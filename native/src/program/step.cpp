@@ -23,6 +23,11 @@ bool writes(const Step& step, size_t argument) {
   return alias && alias->write;
 }
 
+bool fills(const Operator& op) {
+  const std::string_view name = op.schema.name;
+  return op.schema.ns == "aten" && (name == "zero_" || (name == "fill_" && op.schema.overload == "Scalar"));
+}
+
 Tensor tensor_of(const TensorRef& r, Storages storages) {
   const Ref<Storage>& storage = storages[size_t(r.storage)];
   CHECK(Kind::Runtime, storage, "a program reads a storage that is not there yet");

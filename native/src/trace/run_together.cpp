@@ -57,12 +57,34 @@ program::Value value_of(const TreeNode& node, const ArgumentSpec& a, Numbering& 
   return a.value;
 }
 
+// Nobody else has a tensor over this memory, which is there already.
+bool only_deferred(const Ref<Storage>& s) { return !s->hidden() && s->use_count() == 1; }
+
+// Memory that a step of the path overwrites before any reads it.
+std::vector<bool> overwritten(Path path, const Slots& storages) {
+  std::vector<bool> met(storages.size()), found(storages.size());
+  for (const Session::Deferred& d : path) {
+    const TreeNode& n = *d.node;
+    if (!n.inputs.empty() && program::fills(*n.op)) {
+      const TensorSpec& to = n.inputs[0];
+      const size_t bytes = size_t(to.numel) * itemsize(to.dtype);
+      const bool whole = to.offset == 0 && to.contiguous && bytes == storages[to.slot]->nbytes();
+      if (whole && !met[to.slot]) found[to.slot] = true;
+    }
+    for (const auto* specs : {&n.inputs, &n.results})
+      for (const TensorSpec& s : *specs) met[s.slot] = true;
+  }
+  return found;
+}
+
 Ref<program::Program> program_of(Path path, std::span<const Scalar> given, const Slots& storages) {
   Numbering numbers = numbers_of(path, storages);
   program::Steps steps;
+  const std::vector<bool> anew = overwritten(path, storages);
   for (uint32_t slot : numbers.slots) {
     program::StorageSlot s;
-    const bool made = storages[slot]->hidden();  // what is there already was shown
+    // What is there already was shown. What only it has, and has nothing in it yet, the program makes itself, when it is time.
+    const bool made = storages[slot]->hidden() || (anew[slot] && only_deferred(storages[slot]));
     s.origin = made ? program::StorageSlot::made : program::StorageSlot::input;
     s.device = storages[slot]->device();
     s.nbytes = storages[slot]->nbytes();
@@ -84,11 +106,14 @@ Ref<program::Program> program_of(Path path, std::span<const Scalar> given, const
   return make<program::Program>(std::move(steps));
 }
 
+constexpr uint8_t kOwn = 2;
+
 // What a run needs of its memory, by the numbers that the program's storages have. There is one run at a time.
 struct Memory {
   std::vector<Ref<Storage>> given;  // what is there already
   std::vector<uint32_t> versions;   // writes were counted when the operators were called
-  std::vector<uint8_t> outlive;     // of what is to be made: whether somebody has a tensor over it
+  std::vector<uint8_t>
+      outlive;  // of what is to be made: whether somebody has a tensor over it; else 2 where nobody has
 
   void clear() {
     given.clear();
@@ -98,14 +123,15 @@ struct Memory {
   void look_at(const std::vector<uint32_t>& slots, const Slots& storages) {
     for (uint32_t slot : slots) {
       const Ref<Storage>& s = storages[slot];
-      outlive.push_back(s->hidden() && outlives(s));
+      outlive.push_back(only_deferred(s) ? kOwn : s->hidden() && outlives(s));
       versions.push_back(s->version().load(std::memory_order_relaxed));
     }
   }
-  void take(const std::vector<uint32_t>& slots, Slots& storages) {
-    for (uint32_t slot : slots) {
-      Ref<Storage>& s = storages[slot];
+  void take(const std::vector<uint32_t>& slots, Slots& storages, const program::Steps& steps) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      Ref<Storage>& s = storages[slots[i]];
       given.push_back(s->hidden() ? Ref<Storage>() : std::move(s));
+      if (steps.storages[i].origin == program::StorageSlot::made) given[i] = {};
     }
   }
 };
@@ -174,7 +200,7 @@ bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers
     together = &seldom;
   }
   if (!together) return false;
-  memory.take(ended.slots, storages);
+  memory.take(ended.slots, storages, together->program->steps());
   const auto& [program, replay] = *together;
   const bool graph = replay && !cuda::capturing_now();
   try {
@@ -191,13 +217,14 @@ bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers
   for (size_t i = 0; i < memory.given.size(); ++i) {
     Ref<Storage>& given = memory.given[i];
     Ref<Storage>& pending = storages[ended.slots[i]];
-    if (pending && memory.outlive[i]) {
+    if (pending && memory.outlive[i] == 1) {
       CHECK(Kind::Runtime, given && given->nbytes() >= pending->nbytes(), "a compiled program gave too little memory");
       given->set_own();
       pending->fill_pending(*given);
       if (graph) replay->handed(given.get(), pending);
     }
-    (pending ? pending : given)->version().store(memory.versions[i], std::memory_order_relaxed);
+    if (const Ref<Storage>& s = pending ? pending : given)
+      s->version().store(memory.versions[i], std::memory_order_relaxed);
   }
   return true;
 }
