@@ -65,23 +65,32 @@ Outcome<std::tuple<Tensor, Tensor, Tensor, Tensor>> cross_entropy_scores(
   return std::tuple{out, levels, factors, total};
 }
 
-Outcome<Tensor> cross_entropy_scores_backward(const Tensor& slope, const Tensor& x, const Tensor& levels,
+// Into `out`, which has the scores' sizes.
+Outcome<Tensor> put_slope(const Tensor& out, const Tensor& slope, const Tensor& x, const Tensor& levels,
     const Tensor& target, const Tensor& factors, const Tensor& total, int64_t reduction) {
   const DType t = x->dtype(), compute = DType::f32;
   if (!kernels_ready()) return kNoCompiler;
   if (!narrow(t)) return kOtherDtype;
-  if (slope->dtype() != compute) return kMixedDtypes;
-  const auto l = lines_of(x);
-  if (!l || !target->is_contiguous()) return kStrided;
-  const Tensor g = contiguous(slope), out = empty(x->sizes(), t, x->device());
-  const int device = x->device().index, v = accessed(x, *l);
+  if (slope->dtype() != compute || out->dtype() != t) return kMixedDtypes;
+  const auto l = lines_of(x), to = lines_of(out);
+  if (!l || !to || !target->is_contiguous()) return kStrided;
+  if (!std::ranges::equal(out->sizes(), x->sizes())) return kOtherSizes;
+  const Tensor g = contiguous(slope);
+  const int device = x->device().index, v = std::min(accessed(x, *l), accessed(out, *to));
   const auto f =
       rows_kernel<entries::row_softmax::cross_entropy_scores_backward>({t, compute, t, v, 0, "LOG=1"}, device);
   if (!f) return kNotCompiled;
   int64_t rows = l->rows, cols = l->cols, stride = l->stride, inner = l->inner, outer = l->outer;
+  int64_t to_stride = to->stride, to_outer = to->outer;
   launch(f, {rows, 1, threads_for(cols / v / 2)}, device, g->data(), x->data(), levels->data(), target->data(),
-      factors->data(), total->data(), out->data(), cols, stride, inner, outer, reduction == 1, reduction == 0);
+      factors->data(), total->data(), out->data(), cols, stride, inner, outer, to_stride, to_outer, reduction == 1,
+      reduction == 0);
   return out;
+}
+
+Outcome<Tensor> cross_entropy_scores_backward(const Tensor& g, const Tensor& x, const Tensor& levels,
+    const Tensor& target, const Tensor& factors, const Tensor& total, int64_t reduction) {
+  return put_slope(empty(x->sizes(), x->dtype(), x->device()), g, x, levels, target, factors, total, reduction);
 }
 
 }  // namespace shim::cuda

@@ -27,6 +27,7 @@ void register_cuda_nn_kernels() {
   register_kernel<&cross_entropy_backward, kCuda>("cross_entropy_backward");
   register_kernel<&cross_entropy_scores, kCuda>("cross_entropy_scores");
   register_kernel<&cross_entropy_scores_backward, kCuda>("cross_entropy_scores_backward");
+  register_kernel<&put_slope, kCudaWithoutHistory>("cross_entropy_scores_put_");
 }
 
 }  // namespace shim

@@ -35,12 +35,15 @@ class NarrowScores {
   explicit NarrowScores(Steps& steps) : s_(steps) {}
   bool find(size_t loss, Found&) const;
   void replace(const Found&, Operator* loss, Operator* slope);
+  void put_in_place(size_t slope, Operator* put);
+  bool over_scores(size_t slope, Operator* put);
 
  private:
   size_t only_writer(int32_t storage) const;
   std::vector<size_t> readers(int32_t storage) const;
   bool same_until(int32_t storage, size_t from, size_t to) const;
   bool find_backward(Found&) const;
+  std::vector<Step> rest_of(const Step& zeros, const TensorRef& rows) const;
   TensorRef in_place_of_clone(const TensorRef&, size_t until) const;
   bool inner(int32_t s) const {
     return s_.storages[size_t(s)].origin == StorageSlot::made && !s_.storages[size_t(s)].outlives;
@@ -153,14 +156,115 @@ void NarrowScores::replace(const Found& f, Operator* op, Operator* backward) {
   s_.steps.erase(s_.steps.begin() + int64_t(f.slope));
 }
 
+// Zeros for what lies around rows (blocks, rows, classes) of contiguous blocks of more rows.
+std::vector<Step> NarrowScores::rest_of(const Step& zeros, const TensorRef& rows) const {
+  const int64_t stride = rows.strides[1], outer = rows.strides[0], before = rows.offset / stride;
+  std::vector<Step> all;
+  const auto put = [&](int64_t from, int64_t to) {
+    if (from >= to) return;
+    TensorRef part = rows;
+    part.sizes[1] = to - from;
+    part.offset = from * stride;
+    Step step = zeros;
+    step.args[0] = {part};
+    step.results = {part};
+    all.push_back(std::move(step));
+  };
+  put(0, before);
+  put(before + rows.sizes[1], outer / stride);
+  return all;
+}
+
+void rename(Steps& s, int32_t from, int32_t to) {
+  for (Step& step : s.steps) {
+    for (Value& v : step.args) rename(v, from, to);
+    for (TensorRef& r : step.results)
+      if (r.storage == from) r.storage = to;
+  }
+}
+
+bool NarrowScores::over_scores(size_t at, Operator* put) {
+  Step& step = s_.steps[at];
+  const TensorRef made = step.results[0], scores = *tensor(step, 1);
+  const auto whole = [&](const TensorRef& r) {
+    return inner(r.storage) && r.strides == contiguous_strides(r.sizes) &&
+           s_.storages[size_t(r.storage)].nbytes == size_t(r.numel()) * itemsize(r.dtype);
+  };
+  if (!whole(made) || !whole(scores)) return false;
+  for (size_t i = at + 1; i < s_.steps.size(); ++i)
+    if (changes(s_.steps[i], scores.storage)) return false;
+  for (size_t i : readers(scores.storage))
+    if (i > at) return false;
+  step.op = put;
+  step.args.insert(step.args.begin(), {scores});
+  step.results = {scores};
+  rename(s_, made.storage, scores.storage);
+  return true;
+}
+
+// The gradient of scores that were a slice goes to its place among zeros right away: into the memory of the scores, if nobody needs
+// these any more. `at`: the step that computes it.
+void NarrowScores::put_in_place(size_t at, Operator* put) {
+  const TensorRef made = s_.steps[at].results[0], scores = *tensor(s_.steps[at], 1);
+  if (over_scores(at, put)) return;
+  const std::vector<size_t> by = readers(made.storage);
+  if (!inner(made.storage) || by.size() != 1 || !is(s_.steps[by[0]], "aten", "copy_")) return;
+  const size_t copied = by[0];
+  const TensorRef place = *tensor(s_.steps[copied], 0), *from = tensor(s_.steps[copied], 1);
+  const int32_t zeroed = place.storage, given = scores.storage;
+  const bool alike = place.sizes.size() == 3 && place.sizes == scores.sizes && place.strides == scores.strides &&
+                     place.offset == scores.offset && place.dtype == scores.dtype && from &&
+                     from->sizes == place.sizes && from->strides == made.strides && from->offset == made.offset &&
+                     from->dtype == made.dtype;
+  const int64_t columns = place.sizes.back();
+  if (!alike || place.strides[1] != columns || place.strides[0] % columns || place.offset % columns) return;
+  const size_t whole = size_t(place.sizes[0] * place.strides[0]) * itemsize(place.dtype);
+  for (int32_t s : {zeroed, given})
+    if (!inner(s) || s_.storages[size_t(s)].nbytes != whole) return;
+  size_t zeros = kNone;
+  for (size_t i = 0; i < s_.steps.size(); ++i) {
+    const Step& step = s_.steps[i];
+    if (i <= copied && changes(step, zeroed) && i != copied) {
+      if (zeros != kNone || !fills(*step.op) ||
+          tensor(step, 0)->numel() * int64_t(itemsize(place.dtype)) != int64_t(whole))
+        return;
+      zeros = i;
+    }
+    if (i > at && i != copied && changes(step, given)) return;
+  }
+  if (zeros == kNone) return;
+  for (size_t i : readers(zeroed))
+    if (i < copied && i != zeros) return;
+  for (size_t i : readers(given))
+    if (i > at) return;
+  const Step slope = s_.steps[at];
+  std::vector<Step> steps = rest_of(s_.steps[zeros], place);
+  List args = {{place}};
+  args.insert(args.end(), slope.args.begin(), slope.args.end());
+  for (size_t argument : {0, 2, 3, 4, 5})
+    if (const TensorRef* r = tensor(slope, argument); r && !same_until(r->storage, at, copied)) return;
+  steps.push_back({put, std::move(args), {place}, slope.line});
+  std::vector<Step> all;
+  for (size_t i = 0; i < s_.steps.size(); ++i) {
+    if (i == copied) std::ranges::move(steps, std::back_inserter(all));
+    if (i != at && i != copied && i != zeros) all.push_back(std::move(s_.steps[i]));
+  }
+  s_.steps = std::move(all);
+  rename(s_, zeroed, given);
+}
+
 }  // namespace
 
 void read_narrow_scores(Steps& s) {
   Operator* loss = find_operator("shim::cross_entropy_scores", "");
   Operator* slope = find_operator("shim::cross_entropy_scores_backward", "");
-  for (size_t i = 0; loss && slope && i < s.steps.size(); ++i) {
+  Operator* put = find_operator("shim::cross_entropy_scores_put_", "");
+  for (size_t i = 0; loss && slope && put && i < s.steps.size(); ++i) {
     NarrowScores all(s);
-    if (Found f; all.find(i, f)) all.replace(f, loss, slope);
+    Found f;
+    if (!all.find(i, f)) continue;
+    all.replace(f, loss, slope);
+    if (f.narrowed != kNone) all.put_in_place(f.narrowed - 1, put);
   }
 }
 

@@ -76,13 +76,6 @@ std::vector<size_t> steps_of(const Item& item) {
   return item.group ? item.group->steps : std::vector<size_t>{item.step};
 }
 
-void rename(Value& v, int32_t from, int32_t to) {
-  if (auto* list = std::get_if<List>(&v.is))
-    for (Value& i : *list) rename(i, from, to);
-  else if (auto* r = std::get_if<TensorRef>(&v.is); r && r->storage == from)
-    r->storage = to;
-}
-
 // As Program::form_groups has them: what the steps touch.
 void touch(const Steps& all, Item& item) {
   item.reads.clear();

@@ -18,6 +18,13 @@ TensorRef TensorRef::of(const TensorImpl& t, int32_t storage) {
   return r;
 }
 
+void rename(Value& v, int32_t from, int32_t to) {
+  if (auto* list = std::get_if<List>(&v.is))
+    for (Value& i : *list) rename(i, from, to);
+  else if (auto* r = std::get_if<TensorRef>(&v.is); r && r->storage == from)
+    r->storage = to;
+}
+
 bool writes(const Step& step, size_t argument) {
   const auto& alias = step.op->schema.args[argument].alias;
   return alias && alias->write;

@@ -71,7 +71,8 @@ template <class F> void each_tensor(const Value& v, F&& visit) {
   else if (auto* ref = std::get_if<TensorRef>(&v.is))
     visit(*ref);
 }
-bool writes(const Step&, size_t argument);  // as the schema says
+void rename(Value&, int32_t from, int32_t to);  // a storage
+bool writes(const Step&, size_t argument);      // as the schema says
 bool fills(const Operator&);  // it writes all of its first argument, and nothing else, and reads no tensor
 
 // The storages of a run: the caller fills in the inputs; the run fills in those that are made and outlive it.

@@ -11,7 +11,7 @@ from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.table.calls import shim, torch
-from shim_torch._impl.table.record import op
+from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import accumulation_dtype
 
 VALUES = "ranges"  # a call may fail for a class or a chance that is out of range (compile/deferral.py)
@@ -293,3 +293,15 @@ def cross_entropy_scores_backward(xp, grad_output, self, levels, target, factors
     p[xp.arange(len(x)), xp.where(factors != 0, target, 0)] -= 1
     scale = grad_output * factors / (total if reduction == 1 else 1)
     return (p * scale[:, None]).reshape(self.shape)
+
+
+@composite(
+    "shim::cross_entropy_scores_put_(Tensor(a!) self, Tensor grad_output, Tensor scores, Tensor levels, Tensor target, Tensor factors, Tensor total, int reduction) -> Tensor(a!)",
+    native="cross_entropy_scores_put_",
+    function=False,
+)
+def cross_entropy_scores_put_(self, grad_output, scores, levels, target, factors, total, reduction):
+    """What ``cross_entropy_scores_backward`` gives goes to ``self``, which may be the scores' memory."""
+    return self.copy_(
+        shim.cross_entropy_scores_backward(grad_output, scores, levels, target, factors, total, reduction)
+    )
