@@ -14,16 +14,6 @@ bool is(const Step& step, std::string_view ns, std::string_view name) {
 const TensorRef* tensor(const Step& step, size_t argument) {
   return argument < step.args.size() ? std::get_if<TensorRef>(&step.args[argument].is) : nullptr;
 }
-bool gives(const Step& step, int32_t storage) {
-  return std::ranges::any_of(step.results, [&](const TensorRef& r) { return r.storage == storage; });
-}
-bool changes(const Step& step, int32_t storage) {
-  bool found = gives(step, storage);
-  for (size_t i = 0; i < step.args.size(); ++i)
-    if (writes(step, i)) each_tensor(step.args[i], [&](const TensorRef& r) { found = found || r.storage == storage; });
-  return found;
-}
-
 // The steps of a loss by their places.
 struct Found {
   size_t loss = kNone, slope = kNone, narrowed = kNone;  // the gradient, and what converts it; none: nobody asks for it

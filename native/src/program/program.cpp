@@ -50,6 +50,7 @@ size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAligned - 1
 Program::Program(Steps steps) : steps_(std::move(steps)), of_callers_(steps_.storages.size()) {
   join_epilogues(steps_);
   read_narrow_scores(steps_);
+  split_joins(steps_);
   take_joins_apart(steps_);
   form_groups();
   join_late();

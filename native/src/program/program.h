@@ -33,6 +33,7 @@ struct Arena {
 };
 
 void join_epilogues(Steps&);      // epilogues.cpp
+void split_joins(Steps&);         // split_joins.cpp
 void take_joins_apart(Steps&);    // joins.cpp
 void read_narrow_scores(Steps&);  // narrow_scores.cpp
 

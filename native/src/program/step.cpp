@@ -30,6 +30,13 @@ bool writes(const Step& step, size_t argument) {
   return alias && alias->write;
 }
 
+bool changes(const Step& step, int32_t storage) {
+  bool found = std::ranges::any_of(step.results, [&](const TensorRef& r) { return r.storage == storage; });
+  for (size_t i = 0; i < step.args.size(); ++i)
+    if (writes(step, i)) each_tensor(step.args[i], [&](const TensorRef& r) { found = found || r.storage == storage; });
+  return found;
+}
+
 bool fills(const Operator& op) {
   const std::string_view name = op.schema.name;
   return op.schema.ns == "aten" && (name == "zero_" || (name == "fill_" && op.schema.overload == "Scalar"));

@@ -73,6 +73,7 @@ template <class F> void each_tensor(const Value& v, F&& visit) {
 }
 void rename(Value&, int32_t from, int32_t to);  // a storage
 bool writes(const Step&, size_t argument);      // as the schema says
+bool changes(const Step&, int32_t storage);     // it writes to it, or makes it
 bool fills(const Operator&);  // it writes all of its first argument, and nothing else, and reads no tensor
 
 // The storages of a run: the caller fills in the inputs; the run fills in those that are made and outlive it.
