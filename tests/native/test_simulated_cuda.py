@@ -208,7 +208,18 @@ def test_operators(simulated, part):
 
 
 @pytest.mark.parametrize(
-    "part", ["values", "training", "outside", "streams", "replays", "fed_back", "graph_training", "graph_optimizers"]
+    "part",
+    [
+        "values",
+        "training",
+        "narrow_scores",
+        "outside",
+        "streams",
+        "replays",
+        "fed_back",
+        "graph_training",
+        "graph_optimizers",
+    ],
 )
 def test_compiled_functions(simulated, part):
     run(simulated, f"import compiled_checks; compiled_checks.{part}()")

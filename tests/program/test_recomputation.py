@@ -1,5 +1,7 @@
 """What groups make cheaply is computed again by who reads it later, and not kept meanwhile."""
 
+import random
+
 import pytest
 from recording import Recording
 
@@ -162,3 +164,35 @@ def test_draws_and_products_are_not_repeated():
     torch.manual_seed(1)
     for a, b in zip(got, r.run_steps(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_values_of_later_readers(seed):
+    """Values that are read again behind products, some of them or what they are made of written to meanwhile."""
+    rng = random.Random(seed)
+    torch.manual_seed(seed)
+    dtype = rng.choice([torch.float32, torch.float64])
+    x, y = torch.randn(ROWS, WIDE).to(dtype), torch.randn(ROWS, WIDE).to(dtype)
+    r = Recording(x, y)
+    known = [x, y]
+    for _ in range(rng.randint(8, 20)):
+        kind = rng.choice(["chain"] * 4 + ["row", "middle", "write", "part"])
+        a, b = rng.choices(known[-6:], k=2)
+        if kind == "middle":
+            known.append(r.step("tanh", middle(r, r.step("tanh", a))))
+        elif kind == "row":
+            known.append(r.step("sub.Tensor", a, r.step("mean.dim", b, [-1], True)))
+        elif kind == "write":
+            r.step(rng.choice(["mul_.Tensor", "add_.Tensor"]), rng.choice(known), 0.5)
+        elif kind == "part":
+            r.step("mul_.Tensor", r.step("slice.Tensor", rng.choice(known), 0, 0, ROWS // 2), b[: ROWS // 2])
+        else:
+            known.append(
+                r.step(rng.choice(["add.Tensor", "mul.Tensor"]), r.step(rng.choice(["sin", "tanh", "sigmoid"]), a), b)
+            )
+    r.returns(*known[-2:], *rng.choices(known[2:], k=1))
+    inputs = [x.clone(), y.clone()]
+    copies = [x.clone(), y.clone()]
+    close = {"rtol": 1e-3, "atol": 1e-3}
+    for a, b in zip([*r.run(copies), *copies], [*r.run_steps(inputs), *inputs], strict=True):
+        torch.testing.assert_close(a, b, **close)
