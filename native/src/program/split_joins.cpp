@@ -11,38 +11,69 @@ namespace {
 
 constexpr size_t kMostMembers = 12;
 
+struct Use {
+  size_t step;
+  const TensorRef* ref;
+};
+
+// Who uses the storages of steps.
+struct Uses {
+  std::vector<std::vector<Use>> of;  // their readers
+  std::vector<size_t> maker;         // the only step that writes to it; the number of steps: none is
+  explicit Uses(const Steps& s) : of(s.storages.size()), maker(s.storages.size(), s.steps.size()) {
+    std::vector<bool> met(s.storages.size());
+    const auto write = [&](int32_t storage, size_t step) {
+      size_t& by = maker[size_t(storage)];
+      by = !met[size_t(storage)] || by == step ? step : s.steps.size();
+      met[size_t(storage)] = true;
+    };
+    for (size_t i = 0; i < s.steps.size(); ++i) {
+      const Step& step = s.steps[i];
+      for (size_t a = 0; a < step.args.size(); ++a)
+        each_tensor(step.args[a], [&](const TensorRef& r) {
+          of[size_t(r.storage)].push_back({i, &r});
+          if (writes(step, a)) write(r.storage, i);
+        });
+      for (const TensorRef& r : step.results)
+        if (r.storage >= 0) write(r.storage, i);
+    }
+  }
+};
+
 class SplitJoin {
  public:
-  SplitJoin(Steps& steps, size_t join) : s_(steps), join_(join) {}
+  SplitJoin(Steps& steps, const Uses& uses, size_t join) : s_(steps), uses_(uses), join_(join) {}
   bool find();
   void replace();
 
  private:
-  struct Use {
-    size_t step;
-    TensorRef ref;
-  };
   bool begins();
   bool pointwise(size_t step) const;
-  std::vector<Use> uses(int32_t storage) const;
-  size_t maker(int32_t storage) const;  // the only step that writes to it; none: the number of steps
+  const std::vector<Use>& uses(int32_t storage) const { return uses_.of[size_t(storage)]; }
+  size_t maker(int32_t storage) const { return uses_.maker[size_t(storage)]; }
   int piece_of(const TensorRef& ref, const TensorRef& whole) const;  // which; -1: it is none
   TensorRef narrowed(const TensorRef&, size_t piece) const;
   bool grow();
   bool split(size_t step) const;  // whether its readers would all do with pieces
   bool needs_whole(int32_t storage, const TensorRef& whole) const;
-  void emit(const Step&, bool rounded, std::vector<Step>& to);
-  TensorRef standing_for(const TensorRef&) const;
-  void put_standing(Value&) const;
-  void copies(const TensorRef& whole, std::vector<Step>& to) const;
 
   Steps& s_;
+  const Uses& uses_;
   size_t join_, d_ = 0, count_ = 0;
   TensorRef whole_;
   std::vector<TensorRef> given_;  // the pieces
   std::set<size_t> members_;      // steps that are done piece by piece
-  std::map<int32_t, std::vector<TensorRef>> pieces_;
-  std::set<int32_t> whole_too_;  // of these, what is needed as a whole too
+  struct Made {
+    TensorRef whole;
+    std::vector<TensorRef> pieces;
+    bool by_pieces = false;  // somebody reads them who is no member
+    bool whole_too = false;  // it is needed as such too
+  };
+  void emit(const Step&, Made&, std::vector<Step>& to);
+  void copies(const TensorRef& whole, int32_t line, std::vector<Step>& to) const;
+  TensorRef standing_for(const TensorRef&) const;
+  void put_standing(Value&) const;
+  std::map<int32_t, Made> made_;  // by members and the join
 };
 
 bool SplitJoin::begins() {
@@ -65,23 +96,6 @@ bool SplitJoin::begins() {
     given_.push_back(*piece);
   }
   return true;
-}
-
-std::vector<SplitJoin::Use> SplitJoin::uses(int32_t storage) const {
-  std::vector<Use> all;
-  for (size_t i = 0; i < s_.steps.size(); ++i)
-    for (const Value& v : s_.steps[i].args)
-      each_tensor(v, [&](const TensorRef& r) {
-        if (r.storage == storage) all.push_back({i, r});
-      });
-  return all;
-}
-
-size_t SplitJoin::maker(int32_t storage) const {
-  size_t found = s_.steps.size(), times = 0;
-  for (size_t i = 0; i < s_.steps.size(); ++i)
-    if (changes(s_.steps[i], storage)) found = i, ++times;
-  return times == 1 ? found : s_.steps.size();
 }
 
 // Whether it computes each element of a whole by itself.
@@ -118,7 +132,7 @@ bool SplitJoin::split(size_t index) const {
   const TensorRef& made = s_.steps[index].results[0];
   if (s_.storages[size_t(made.storage)].outlives) return false;
   return std::ranges::all_of(uses(made.storage),
-      [&](const Use& u) { return members_.contains(u.step) ? u.ref == made : piece_of(u.ref, made) >= 0; });
+      [&](const Use& u) { return members_.contains(u.step) ? *u.ref == made : piece_of(*u.ref, made) >= 0; });
 }
 
 // Who reads wholes, who makes what they read, and what pieces are of.
@@ -128,7 +142,7 @@ bool SplitJoin::grow() {
   for (size_t m : members_) wholes.push_back(s_.steps[m].results[0]);
   for (const TensorRef& whole : wholes)
     for (const Use& u : uses(whole.storage))
-      if (u.ref == whole && u.step > join_ && pointwise(u.step)) members_.insert(u.step);
+      if (*u.ref == whole && u.step > join_ && pointwise(u.step)) members_.insert(u.step);
   std::set<int32_t> read;
   const auto reads = [&](size_t step) {
     for (const Value& v : s_.steps[step].args) each_tensor(v, [&](const TensorRef& r) { read.insert(r.storage); });
@@ -157,48 +171,39 @@ bool SplitJoin::find() {
 bool SplitJoin::needs_whole(int32_t storage, const TensorRef& whole) const {
   if (s_.storages[size_t(storage)].outlives) return true;
   return !std::ranges::all_of(uses(storage),
-      [&](const Use& u) { return members_.contains(u.step) ? u.ref == whole : piece_of(u.ref, whole) >= 0; });
+      [&](const Use& u) { return members_.contains(u.step) ? *u.ref == whole : piece_of(*u.ref, whole) >= 0; });
 }
 
-void SplitJoin::copies(const TensorRef& whole, std::vector<Step>& to) const {
+void SplitJoin::copies(const TensorRef& whole, int32_t line, std::vector<Step>& to) const {
   static Operator* copy = find_operator("aten::copy_", "");
   for (size_t k = 0; k < count_; ++k) {
     const TensorRef place = narrowed(whole, k);
-    to.push_back({copy, {{place}, {pieces_.at(whole.storage)[k]}, {false}}, {place}, s_.steps[join_].line});
+    to.push_back({copy, {{place}, {made_.at(whole.storage).pieces[k]}, {false}}, {place}, line});
   }
 }
 
-void SplitJoin::emit(const Step& step, bool rounded, std::vector<Step>& to) {
-  const TensorRef& whole = step.results[0];
-  std::vector<TensorRef> made;
+void SplitJoin::emit(const Step& step, Made& made, std::vector<Step>& to) {
   for (size_t k = 0; k < count_; ++k) {
     Step part = step;
     for (Value& v : part.args)
       if (auto* r = std::get_if<TensorRef>(&v.is)) {
-        const auto known = pieces_.find(r->storage);
-        *r = known != pieces_.end() && r->sizes == whole.sizes ? known->second[k] : narrowed(*r, k);
+        const auto known = made_.find(r->storage);
+        *r = known != made_.end() && *r == known->second.whole ? known->second.pieces[k] : narrowed(*r, k);
       }
     TensorRef& piece = part.results[0];
-    piece = narrowed(whole, 0);
+    piece = narrowed(made.whole, 0);
     piece.storage = int32_t(s_.storages.size());
     piece.offset = 0;
     piece.strides = contiguous_strides(piece.sizes);
     StorageSlot slot{StorageSlot::made, {}, piece.device, size_t(piece.numel()) * itemsize(piece.dtype)};
-    slot.rounded = rounded;
+    slot.rounded = made.by_pieces;
     s_.storages.push_back(std::move(slot));
-    made.push_back(piece);
+    made.pieces.push_back(piece);
     to.push_back(std::move(part));
   }
-  pieces_.emplace(whole.storage, std::move(made));
 }
 
 // What stands for a piece of a whole that is not there.
-TensorRef SplitJoin::standing_for(const TensorRef& r) const {
-  const auto known = pieces_.find(r.storage);
-  if (known == pieces_.end() || whole_too_.contains(r.storage)) return r;
-  return known->second[size_t(piece_of(r, s_.steps[maker(r.storage)].results[0]))];
-}
-
 void SplitJoin::put_standing(Value& v) const {
   if (auto* list = std::get_if<List>(&v.is))
     for (Value& i : *list) put_standing(i);
@@ -206,29 +211,37 @@ void SplitJoin::put_standing(Value& v) const {
     *r = standing_for(*r);
 }
 
+TensorRef SplitJoin::standing_for(const TensorRef& r) const {
+  const auto known = made_.find(r.storage);
+  if (known == made_.end() || known->second.whole_too) return r;
+  return known->second.pieces[size_t(piece_of(r, known->second.whole))];
+}
+
 void SplitJoin::replace() {
-  std::vector<Step> all;
   for (const TensorRef& piece : given_)
     if (s_.storages[size_t(piece.storage)].origin == StorageSlot::made)
       s_.storages[size_t(piece.storage)].rounded = true;
-  for (size_t m : members_)
-    if (const TensorRef& made = s_.steps[m].results[0]; needs_whole(made.storage, made))
-      whole_too_.insert(made.storage);
-  if (needs_whole(whole_.storage, whole_)) whole_too_.insert(whole_.storage);
-  for (size_t i = 0; i < s_.steps.size(); ++i) {
-    Step step = s_.steps[i];
-    if (i == join_) {
-      for (TensorRef& piece : given_) piece = standing_for(piece);
-      pieces_.emplace(whole_.storage, given_);
-    } else if (members_.contains(i)) {
-      const auto by_pieces = [&](const Use& u) { return !members_.contains(u.step); };
-      emit(step, std::ranges::any_of(uses(step.results[0].storage), by_pieces), all);
-    } else {
+  const auto note = [&](const TensorRef& whole) {
+    const auto other = [&](const Use& u) { return !members_.contains(u.step); };
+    made_[whole.storage] = {
+        whole, {}, std::ranges::any_of(uses(whole.storage), other), needs_whole(whole.storage, whole)};
+  };
+  note(whole_);
+  for (size_t m : members_) note(s_.steps[m].results[0]);
+  std::vector<Step> before = std::move(s_.steps), all;
+  for (size_t i = 0; i < before.size(); ++i) {
+    Step& step = before[i];
+    if (i != join_ && !members_.contains(i)) {
       for (Value& v : step.args) put_standing(v);
       all.push_back(std::move(step));
       continue;
     }
-    if (whole_too_.contains(step.results[0].storage)) copies(step.results[0], all);
+    Made& made = made_.at(step.results[0].storage);
+    if (i == join_)
+      for (const TensorRef& piece : given_) made.pieces.push_back(standing_for(piece));
+    else
+      emit(step, made, all);
+    if (made.whole_too) copies(made.whole, step.line, all);
   }
   s_.steps = std::move(all);
 }
@@ -236,8 +249,15 @@ void SplitJoin::replace() {
 }  // namespace
 
 void split_joins(Steps& s) {
-  for (size_t i = 0; i < s.steps.size(); ++i)
-    if (SplitJoin join(s, i); join.find()) join.replace();
+  std::optional<Uses> uses;
+  for (size_t i = 0; i < s.steps.size(); ++i) {
+    if (s.steps[i].op->schema.name != "cat") continue;
+    if (!uses) uses.emplace(s);
+    SplitJoin join(s, *uses, i);
+    if (!join.find()) continue;
+    join.replace();
+    uses.reset();
+  }
 }
 
 }  // namespace shim::program

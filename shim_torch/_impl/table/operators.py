@@ -75,6 +75,7 @@ LATER = (
     "attention.fused",
     "nn.nn_functional",
     "shim.cuda_losses",
+    "shim.cross_entropy",
     "shim.pointwise_losses",
     "shim.normalization",
     "sparse.construction",
