@@ -88,3 +88,30 @@ def test_what_may_fail_for_its_values_runs_at_once():
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         compiled(x, x - 1)
     assert ("aten::histc", "it asks its tensors for their bounds") in calls.reasons
+
+
+def test_zeros_that_nobody_else_has_are_temporaries():
+    """Of the gradient of a slice; an argument that is filled stays what it is."""
+
+    def step(x, y):
+        y.fill_(3)
+        z = (x * 2)[:, 4:].exp() * y
+        z.sum().backward()
+        return z.detach() + 1
+
+    compiled = torch.compile(step)
+    for seed in range(4):
+        torch.manual_seed(seed)
+        x, y = torch.randn(6, 9, requires_grad=True), torch.randn(6, 5)
+        seen, found = y.view(30), []
+        for f in (step, compiled):
+            x.grad = None
+            found.append((f(x, y), x.grad.clone()))
+        for a, b in zip(*found, strict=True):
+            torch.testing.assert_close(a, b)
+        assert (seen == 3).all()
+    lines = compiled._shim_compiled.source.splitlines()
+    filled = [
+        result for line in lines if "fill_" in line or "zero_" in line for result in line.split(" = ")[0].split("], ")
+    ]
+    assert sum(result.strip().startswith("x") for result in filled) == 1 and len(filled) >= 2, filled
