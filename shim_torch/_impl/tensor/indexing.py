@@ -69,14 +69,15 @@ def _apply(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     used = sum(map(_consumed, items))
     if used > self.dim():
         raise IndexError(f"too many indices for tensor of dimension {self.dim()}")
-    x, dim = self, 0
+    x, dim, beyond = self, 0, 0  # beyond: dims that masks cover besides the first of each
     indices: list[Any] = []
 
     def record(index: Any) -> None:
-        nonlocal dim
-        indices.extend([None] * (dim - len(indices)))
+        nonlocal dim, beyond
+        indices.extend([None] * (dim - beyond - len(indices)))
         indices.append(index)
-        dim += 1
+        covered = index.dim() if index.dtype in _MASKS else 1
+        dim, beyond = dim + covered, beyond + covered - 1
 
     for place, item in enumerate(items):
         kind = type(item)
