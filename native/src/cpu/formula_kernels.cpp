@@ -45,6 +45,25 @@ Tensor simple_power(const Tensor& x, double exponent, const Tensor& out) {
   return f ? run_formula(*f, inputs, out) : Tensor{};
 }
 
+// The same of complex numbers: products for small whole exponents, whose results are exact where these are.
+Tensor simple_complex_power(const Tensor& x, double exponent, const Tensor& out) {
+  static const PointwiseOp &root = *unary_op("sqrt"), &inverse_root = *unary_op("rsqrt"),
+                           &inverse = *unary_op("reciprocal"), &times = *binary_op("mul");
+  const TensorOrScalar self = operand(x);
+  if (exponent == 0 || exponent == 1) {
+    const Tensor found = out ? out : clone(x);
+    if (exponent == 0) fill_(found, {Scalar::Float, 0, 1});
+    return found;
+  }
+  if (exponent == 2) return run_binary(times, self, self, out);
+  if (exponent == 3) return run_binary(times, operand(run_binary(times, self, self)), self, out);
+  if (exponent == -2) return run_unary(inverse, run_binary(times, self, self), out);
+  if (exponent == 0.5) return run_unary(root, x, out);
+  if (exponent == -0.5) return run_unary(inverse_root, x, out);
+  if (exponent == -1) return run_unary(inverse, x, out);
+  return {};
+}
+
 }  // namespace
 
 Outcome<Tensor> formula_of_operands(
@@ -79,6 +98,10 @@ Outcome<Tensor> formula_gradient(
 
 template <bool in_place> Outcome<Tensor> power(const Tensor& self, const TensorOrScalar& exponent) {
   const Scalar& n = exponent.number;
+  if (!exponent.tensor && n.type != Scalar::Bool && n.imag == 0 &&
+      (self->dtype() == DType::c64 || self->dtype() == DType::c128))
+    return written<in_place>(
+        self, kAnothers, [&](const Tensor& out) { return simple_complex_power(self, n.to_double(), out); });
   if (exponent.tensor || !is_floating(self->dtype()) || self->itemsize() == 1 || n.type == Scalar::Complex ||
       n.type == Scalar::Bool)
     return kAnothers;

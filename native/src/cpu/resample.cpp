@@ -29,7 +29,7 @@ std::vector<int64_t> nearest_indices(int64_t size, int64_t out, double given) {
   std::vector<int64_t> indices;
   const float step = float(step_of(size, out, given, false));
   for (int64_t i = 0; i < out; ++i)
-    indices.push_back(out == size && given <= 0 ? i : std::min(int64_t(std::floor(float(i) * step)), size - 1));
+    indices.push_back(out == size ? i : std::min(int64_t(std::floor(float(i) * step)), size - 1));
   return indices;
 }
 
@@ -40,9 +40,9 @@ template <class T> struct Between {
 };
 template <class T> std::vector<Between<T>> linear_weights(int64_t size, int64_t out, double given, bool align_corners) {
   std::vector<Between<T>> places;
-  const T step = T(step_of(size, out, given, align_corners));
+  const T step = out == size ? T(1) : T(step_of(size, out, given, align_corners));
   for (int64_t i = 0; i < out; ++i) {
-    const T at = align_corners ? T(i) * step : std::max((T(i) + T(0.5)) * step - T(0.5), T(0));
+    const T at = align_corners || out == size ? T(i) * step : std::max((T(i) + T(0.5)) * step - T(0.5), T(0));
     const int64_t first = std::min(int64_t(at), size - 1);
     places.push_back({first, std::min(first + 1, size - 1), at - T(first)});
   }

@@ -51,6 +51,10 @@ Outcome<Tensor> upsample(const Upsampling& u, const Tensor& x, std::optional<Int
   else
     for (int i = 0; i < n; ++i)
       size.push_back(scales[i] > 0 ? int64_t(double(x->sizes()[size_t(i + 2)]) * scales[i]) : 0);
+  // A dim that keeps its size is copied by linear ones, and by the nearest one of images, whatever factor is given.
+  const bool copies = u.how == Stretching::linear || (u.how == Stretching::nearest && n == 2);
+  for (int i = 0; copies && i < n && size_t(i) < size.size(); ++i)
+    if (size[size_t(i)] == x->sizes()[size_t(i + 2)]) scales[i] = 0;
   Stretch s[3];
   if (size.size() != size_t(n) || !stretches_of(x, n, size, scales, align_corners, s)) return kOtherSizes;
   const Dims planes{x->sizes()[0] * x->sizes()[1], s[0].size, s[1].size, s[2].size};

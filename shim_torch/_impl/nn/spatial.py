@@ -99,7 +99,11 @@ def _resampled(input: Any, sizes: Any, factors: Any, mode: str, aligned: bool, a
             input, sizes, *factors
         )
     if mode == "lanczos" and input.dim() == 4:
-        raise NotImplementedError("torch.nn.functional.interpolate(mode='lanczos') is not supported by shim-torch")
+        if not antialias:
+            raise ValueError("Lanczos mode requires antialias=True")
+        if aligned:
+            raise ValueError("Lanczos mode does not support align_corners=True")
+        return _aten("_upsample_lanczos2d_aa")(input, sizes, False, *factors)
     if mode in _LINEAR and dim in (1, 2, 3):
         wanted, name = _LINEAR[mode]
         if input.dim() != wanted:

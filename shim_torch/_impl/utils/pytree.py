@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -90,9 +90,10 @@ class TreeSpec:
             return
         kind = _get_node_type(tree)
         both_dicts = self.type in STANDARD_DICT_TYPES and kind in STANDARD_DICT_TYPES
-        if self.type not in BUILTIN_TYPES and kind != self.type or not both_dicts and kind != self.type:
+        if kind != self.type and not both_dicts:
+            what = "Node type" if self.type in BUILTIN_TYPES or self.type is namedtuple else "Type"
             raise ValueError(
-                f"Node type mismatch; expected {self.type!r}, but got {kind if kind in SUPPORTED_NODES else type(tree)!r}."
+                f"{what} mismatch; expected {self.type!r}, but got {kind if kind in SUPPORTED_NODES else type(tree)!r}."
             )
         if both_dicts:
             children = self._dict_children(tree)
@@ -101,7 +102,7 @@ class TreeSpec:
             children = list(children)
             if len(children) != self.num_children:
                 raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
-            if context != self._context:
+            if context != self._context and self.type is not deque:  # of any maxlen
                 raise ValueError(f"Node context mismatch for custom node type {self.type!r}.")
         for spec, child in zip(self._children, children, strict=True):
             spec._flatten_up_to(child, found)
@@ -249,14 +250,23 @@ def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
 def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Any = None) -> list[Any] | None:
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
-    if treespec.is_leaf() or _get_node_type(tree) != treespec.type:
+    if treespec.is_leaf():
         return None
-    children, context = SUPPORTED_NODES[treespec.type].flatten_fn(tree)
-    children = list(children)
-    if len(children) != treespec.num_children or context != treespec.context:
+    kind, specs = _get_node_type(tree), treespec.children()
+    if kind in STANDARD_DICT_TYPES and treespec.type in STANDARD_DICT_TYPES:
+        by_key = dict(zip(_dict_keys(treespec), specs, strict=True))
+        if set(tree) != set(by_key):
+            return None
+        children, specs = list(tree.values()), [by_key[k] for k in tree]  # in the order of the tree, as PyTorch has it
+    elif kind != treespec.type:
         return None
+    else:
+        children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+        children = list(children)
+        if len(children) != treespec.num_children or (context != treespec.context and kind is not deque):
+            return None
     found: list[Any] = []
-    for child, spec in zip(children, treespec.children(), strict=True):
+    for child, spec in zip(children, specs, strict=True):
         flat = _broadcast_to_and_flatten(child, spec, is_leaf)
         if flat is None:
             return None

@@ -9,6 +9,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.utils import pytree_nodes as tree
 from shim_torch._impl.utils.pytree import _LEAF_SPEC, TreeSpec
@@ -123,13 +124,14 @@ def _mapping_keys(d: Any) -> list[Any]:
 
 def _register_builtin() -> None:
     add = _private_register_pytree_node
-    add(
-        tuple,
-        lambda t: (list(t), None),
-        lambda v, _: tuple(v),
-        serialized_type_name="builtins.tuple",
-        flatten_with_keys_fn=lambda t: (_keyed(t), None),
-    )
+    for kind, name in ((tuple, "builtins.tuple"), (_core.Size, "torch.Size")):  # a Size of other leaves is none
+        add(
+            kind,
+            lambda t: (list(t), None),
+            lambda v, _: tuple(v),
+            serialized_type_name=name,
+            flatten_with_keys_fn=lambda t: (_keyed(t), None),
+        )
     add(
         list,
         lambda t: (t, None),

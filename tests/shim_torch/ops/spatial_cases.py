@@ -8,6 +8,7 @@ def inputs(torch):
     names = {"x1": (2, 3, 7), "x2": (2, 3, 6, 5), "x3": (1, 2, 4, 5, 3), "s": (1, 8, 2, 3), "u": (1, 2, 4, 6)}
     made = {n: pattern(torch, *s, seed=i).requires_grad_() for i, (n, s) in enumerate(names.items())}
     made["grid"] = (pattern(torch, 2, 3, 4, 2, seed=9) * 0.7).requires_grad_()
+    made["edge"] = pattern(torch, 2, 3, 4, 2, seed=9).sign().requires_grad_()
     made["grid3"] = (pattern(torch, 1, 2, 2, 3, 3, seed=10) * 0.7).requires_grad_()
     made["theta"] = pattern(torch, 2, 2, 3, seed=11).requires_grad_()
     made["theta3"] = pattern(torch, 1, 3, 4, seed=12).requires_grad_()
@@ -30,7 +31,7 @@ _RESAMPLED = [
 ] + [
     f"F.interpolate(u, {size}, mode='{mode}', antialias=True)"
     for size in ("(2, 3)", "(7, 5)")
-    for mode in ("bilinear", "bicubic")
+    for mode in ("bilinear", "bicubic", "lanczos")
 ]
 _SAMPLED = [
     f"F.grid_sample({x}, {g}, '{mode}', '{padding}', {aligned})"
@@ -89,6 +90,24 @@ F.interpolate(x2.to(torch.bfloat16), (4, 3), mode='bilinear')
 F.interpolate(x2.to(torch.bfloat16), (4, 3))
 F.interpolate(x2.double(), scale_factor=1.5, mode='bicubic', recompute_scale_factor=True)
 torch.autograd.grad(F.interpolate(x2, (4, 3), mode='bilinear').square().sum(), [x2], create_graph=True)
+F.interpolate(x1, scale_factor=1.1, mode='linear')
+F.interpolate(x2, scale_factor=1.15, mode='bilinear')
+F.interpolate(x2.detach().contiguous(memory_format=torch.channels_last), scale_factor=1.15, mode='bilinear')
+F.interpolate(x2.detach(), scale_factor=1.15, mode='bilinear')
+F.interpolate(x2, scale_factor=1.15, mode='bicubic')
+F.interpolate(x2, scale_factor=1.15, mode='bilinear', antialias=True)
+F.interpolate(x3, scale_factor=1.15, mode='trilinear')
+F.interpolate(x2, scale_factor=1.15)
+F.interpolate(u, scale_factor=(0.6, 1.7), mode='lanczos', antialias=True)
+F.interpolate(u.double(), (2, 7), mode='lanczos', antialias=True)
+F.interpolate((u.detach() * 60 + 128).to(torch.uint8), (2, 7), mode='lanczos', antialias=True)
+F.interpolate(u, (2, 7), mode='lanczos')
+F.interpolate(u, (2, 7), mode='lanczos', antialias=True, align_corners=True)
+F.interpolate(u.to(torch.bfloat16), (2, 7), mode='lanczos', antialias=True)
+torch.autograd.grad(F.grid_sample(x2, grid.sign(), padding_mode='border', align_corners=True).sum(), [x2], create_graph=True)
+torch.autograd.grad(F.grid_sample(x2, edge, padding_mode='border', align_corners=True).sum(), [edge], create_graph=True)
+torch.autograd.grad(F.grid_sample(x2, edge, padding_mode='reflection', align_corners=True).sum(), [edge], create_graph=True)
+torch.autograd.grad(F.grid_sample(x2, edge, padding_mode='border', align_corners=True).sum(), [edge])
 torch.autograd.grad(F.max_pool2d(x2, 2).square().sum(), [x2], create_graph=True)
 torch.autograd.grad(F.avg_pool2d(x2, 2).square().sum(), [x2], create_graph=True)
 nn.Sequential(nn.MaxPool2d(2), nn.AvgPool2d(2, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten())(x2)

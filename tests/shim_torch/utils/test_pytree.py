@@ -134,3 +134,31 @@ def test_enums_in_shapes_are_written():
     spec = tree.tree_structure({Colour.RED: 1})
     text = tree.treespec_dumps(spec)
     assert "__enum__" in text and list(tree.treespec_loads(text).context) == [Colour.RED]
+
+
+def test_sizes_are_containers():
+    size = torch.Size([2, 3])
+    leaves, spec = tree.tree_flatten([size, 1])
+    assert leaves == [2, 3, 1] and repr(tree.tree_structure(size)) == "TreeSpec(Size, None, [*,\n  *])"
+    assert tree.tree_map(lambda n: n + 1, size) == (3, 4) and type(tree.tree_map(str, size)) is tuple
+    assert [(tree.keystr(k), v) for k, v in tree.tree_flatten_with_path(size)[0]] == [("[0]", 2), ("[1]", 3)]
+    assert not tree.tree_is_leaf(size) and tree.treespec_loads(tree.treespec_dumps(spec)) == spec
+
+
+def test_trees_of_other_shapes_are_refused_in_words():
+    other = ([1, 2], torch.ones(2, 2).max(0), torch.Size([1, 2]))
+    for got, wanted, text in (
+        (other[0], other[1], "Type mismatch; expected <class 'torch.return_types.max'>, but got <class 'list'>."),
+        (other[0], other[2], "Type mismatch; expected <class 'torch.Size'>, but got <class 'list'>."),
+        (other[2], other[0], "Node type mismatch; expected <class 'list'>, but got <class 'torch.Size'>."),
+    ):
+        with pytest.raises(ValueError) as refused:
+            tree.tree_map(lambda a, b: a, wanted, got)
+        assert str(refused.value) == text
+    assert tree.tree_map(lambda a, b: a + b, deque([1]), deque([2], maxlen=3)) == deque([3])
+
+
+def test_what_is_broadcast_to_a_shape_of_another_kind_of_dict():
+    spec = tree.tree_structure(OrderedDict(a=1, b=[2, 3]))
+    assert tree._broadcast_to_and_flatten({"b": 5, "a": 4}, spec) == [5, 5, 4]
+    assert tree._broadcast_to_and_flatten({"b": 5}, spec) is None

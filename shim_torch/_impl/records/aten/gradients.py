@@ -167,7 +167,7 @@ def _smooth(name: str) -> Any:
     return body
 
 
-for _kind in ("bilinear", "bicubic"):
+for _kind in ("bilinear", "bicubic", "lanczos"):
     aten(f"_upsample_{_kind}2d_aa_backward")(_smooth(f"_upsample_{_kind}2d_aa"))
 
 

@@ -47,6 +47,8 @@ def _scale(size: int, out: int, given: float | None, align_corners: bool) -> flo
 
 def _nearest(self: Any, output_size: Any, scales: Any, exact: bool) -> Any:
     _check(self, len(output_size), output_size)
+    if len(output_size) == 2 and not exact:  # of images, a dim that keeps its size is copied, whatever factor is given
+        scales = [None if n == m else f for n, m, f in zip(output_size, self.shape[2:], scales, strict=True)]
     found = _resized(self, output_size, scales, _nearest_taps, exact)
     if found is not None:
         return found
@@ -63,6 +65,8 @@ def _nearest(self: Any, output_size: Any, scales: Any, exact: bool) -> Any:
 
 def _source(self: Any, size: int, out: int, given: float | None, align_corners: bool, cubic: bool) -> Any:
     at, scale = _places(self, out), _scale(size, out, given, align_corners)
+    if size == out and not cubic:  # copied, whatever factor is given
+        return at
     if align_corners:
         return at * scale
     source = (at + 0.5) * scale - 0.5
@@ -187,11 +191,15 @@ def _cubic_kernel(x: Any) -> Any:
     return near.where(x < 1, far.where(x < 2, 0.0))
 
 
+def _lanczos_kernel(x: Any) -> Any:
+    return (torch.sinc(x) * torch.sinc(x / 3)).where(x.abs() < 3, 0.0)
+
+
 def _span_weights(
     x: Any, size: int, out: int, given: float | None, align_corners: bool, kernel: Any, support: float
 ) -> tuple[Any, Any, Any]:
     """What every source gives to every result (out, size), and where each result's sources begin and end."""
-    scale = _scale(size, out, given, align_corners)
+    scale = 1.0 if size == out else _scale(size, out, given, align_corners)
     reach, inverse = (support * scale, 1 / scale) if scale >= 1 else (support, 1.0)
     centre = (scale * (_places(x, out) + 0.5)).unsqueeze(1)
     first = (centre - reach + 0.5).trunc().clamp(min=0)
@@ -210,7 +218,7 @@ def _spans(kernel: Any) -> Any:
     return make
 
 
-_triangle_spans, _cubic_spans = _spans(_triangle), _spans(_cubic_kernel)
+_SPANS = {kernel: _spans(kernel) for kernel in (_triangle, _cubic_kernel, _lanczos_kernel)}
 
 
 def _antialiased(self: Any, output_size: Any, align_corners: bool, scales: Any, kernel: Any, support: float) -> Any:
@@ -226,7 +234,7 @@ def _antialiased(self: Any, output_size: Any, align_corners: bool, scales: Any, 
             (s, out, given, align_corners, support)
             for s, out, given in zip(self.shape[2:], output_size, scales, strict=True)
         ]
-        return separable(self, 2, _cubic_spans if support > 1 else _triangle_spans, keys)
+        return separable(self, 2, _SPANS[kernel], keys)
     x = widened(self)
     for i, (out, given) in enumerate(zip(output_size, scales, strict=True)):
         d, size = 2 + i, self.shape[2 + i]
@@ -279,6 +287,10 @@ _declare("upsample_linear1d", 1, _linear, True, ("bic", "compute_indices_weights
 _declare("upsample_trilinear3d", 3, _linear, True, ("bic", "compute_indices_weights_linear"))
 _declare("upsample_bilinear2d", 2, _linear, True, ("bsc", "upsample_bilinear2d_channels_last"))
 _declare("upsample_bicubic2d", 2, _cubic, True, ("bsc", "compute_indices_weights_cubic"))
-for _name, _of, _reach in (("_upsample_bilinear2d_aa", _triangle, 1.0), ("_upsample_bicubic2d_aa", _cubic_kernel, 2.0)):
+for _name, _of, _reach in (
+    ("_upsample_bilinear2d_aa", _triangle, 1.0),
+    ("_upsample_bicubic2d_aa", _cubic_kernel, 2.0),
+    ("_upsample_lanczos2d_aa", _lanczos_kernel, 3.0),
+):
     _run = (lambda of, reach: lambda s, o, a, f: _antialiased(s, o, a, f, of, reach))(_of, _reach)
     _declare(_name, 2, _run, True, ("bscl", "compute_index_ranges_weights"))

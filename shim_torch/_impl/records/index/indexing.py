@@ -128,8 +128,9 @@ def _index_at(xp, self, indices):
 def index_put(self, indices, values, accumulate):
     """A copy of ``self`` with ``values`` at ``indices``; equal places are summed with ``accumulate``."""
     masked = _as_masked_fill(self, indices, values, accumulate)
-    if masked is not None and self.is_contiguous():  # what masked_fill gives is, whatever it is given
-        return self.masked_fill(masked, values)
+    if masked is not None:  # laid out as the clone is; what masked_fill gives is contiguous
+        values = values.reshape(())
+        return self.masked_fill(masked, values) if self.is_contiguous() else self.clone().masked_fill_(masked, values)
     if self.is_meta and _has_mask(indices):
         return self.clone()
     return aten._index_put_at(self, *_assigned(self, indices, values), accumulate)
@@ -144,7 +145,7 @@ def index_put_(self, indices, values, accumulate):
         return _put_by_place(self, indices, values, accumulate)
     masked = _as_masked_fill(self, indices, values, accumulate)
     if masked is not None:
-        return self.masked_fill_(masked, values)
+        return self.masked_fill_(masked, values.reshape(()))
     if self.is_meta and _has_mask(indices):
         return self
     return aten._index_put_at_(self, *_assigned(self, indices, values), accumulate)

@@ -23,7 +23,7 @@ def trapezoid(y, x, dim):
     Shapes:  (*, n, *) -> (*, *); x as y, or (n,)
     Dtypes:  bool is refused
     """
-    return _areas(y, _steps(y, x, dim), dim).sum(dim)
+    return (_pairs(y, dim) * _steps(y, x, dim)).sum(dim) / 2.0 if y.size(dim) else _nothing(y, dim)
 
 
 @composite(
@@ -34,7 +34,9 @@ def trapezoid(y, x, dim):
 )
 def trapezoid_dx(y, dx, dim):
     """The integral along ``dim`` of samples at distances ``dx``, by the trapezoidal rule."""
-    return _areas(y, dx, dim).sum(dim)
+    if not y.size(dim):
+        return _nothing(y, dim)
+    return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * dx
 
 
 @composite(
@@ -48,7 +50,7 @@ def cumulative_trapezoid(y, x, dim):
     Shapes:  (*, n, *) -> (*, n - 1, *); x as y, or (n,)
     Dtypes:  bool is refused
     """
-    return _areas(y, _steps(y, x, dim), dim).cumsum(dim)
+    return (_pairs(y, dim) * _steps(y, x, dim)).cumsum(dim) / 2.0
 
 
 @composite(
@@ -58,7 +60,7 @@ def cumulative_trapezoid(y, x, dim):
 )
 def cumulative_trapezoid_dx(y, dx, dim):
     """The integrals from the first sample to each later one, at distances ``dx``."""
-    return _areas(y, dx, dim).cumsum(dim)
+    return (_pairs(y, dim) * (dx / 2.0)).cumsum(dim)
 
 
 def _steps(y: Any, x: Any, dim: int) -> Any:
@@ -66,17 +68,21 @@ def _steps(y: Any, x: Any, dim: int) -> Any:
         if x.numel() != y.size(dim):
             raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
         shape = [1] * y.dim()
-        shape[wrap_dim(dim, y.dim())] = x.numel() - 1
+        shape[wrap_dim(dim, y.dim())] = max(x.numel() - 1, 0)
         return (x[1:] - x[:-1]).reshape(shape)
-    n = x.size(dim)
-    return x.narrow(dim, 1, n - 1) - x.narrow(dim, 0, n - 1)
+    n = max(x.size(dim) - 1, 0)
+    return x.narrow(dim, min(1, x.size(dim)), n) - x.narrow(dim, 0, n)
 
 
-def _areas(y: Any, steps: Any, dim: int) -> Any:
-    n = y.size(dim)
-    if n < 2:
-        return y.new_zeros([0 if i == wrap_dim(dim, y.dim()) else s for i, s in enumerate(y.shape)])
-    return (y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)) * steps / 2.0
+def _pairs(y: Any, dim: int) -> Any:
+    """The sums of neighbours along ``dim``, in the dtype of ``y``, in which those of integers wrap around."""
+    n = max(y.size(dim) - 1, 0)
+    return y.narrow(dim, 0, n) + y.narrow(dim, min(1, y.size(dim)), n)
+
+
+def _nothing(y: Any, dim: int) -> Any:
+    dim = wrap_dim(dim, y.dim())
+    return y.new_zeros([*y.shape[:dim], *y.shape[dim + 1 :]])
 
 
 @composite("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", method=False)

@@ -60,12 +60,12 @@ def _reflected(x: Any, twice_low: float, twice_high: float) -> Any:
 
 
 def _padded_coords(x: Any, size: int, padding_mode: int, align_corners: bool) -> Any:
-    if padding_mode == 1:
-        return x.clamp(0, size - 1)
+    if padding_mode == 0:
+        return x
     if padding_mode == 2:
         x = _reflected(x, 0, 2 * (size - 1)) if align_corners else _reflected(x, -1, 2 * size - 1)
-        return x.clamp(0, size - 1)
-    return x
+    # On the border too, where clamp's gradient is one, a place does not move.
+    return x.where((x > 0) & (x < size - 1), x.detach().clamp(0, size - 1))
 
 
 def _values_at(input: Any, places: Any) -> Any:
