@@ -45,22 +45,19 @@ Tensor simple_power(const Tensor& x, double exponent, const Tensor& out) {
   return f ? run_formula(*f, inputs, out) : Tensor{};
 }
 
-// The same of complex numbers: products for small whole exponents, whose results are exact where these are.
+// The same of complex numbers: products and quotients, exact where these are.
 Tensor simple_complex_power(const Tensor& x, double exponent, const Tensor& out) {
-  static const PointwiseOp &root = *unary_op("sqrt"), &inverse_root = *unary_op("rsqrt"),
-                           &inverse = *unary_op("reciprocal"), &times = *binary_op("mul");
-  const TensorOrScalar self = operand(x);
+  static const PointwiseOp &times = *binary_op("mul"), &over = *binary_op("div");
+  const TensorOrScalar self = operand(x), one{nullptr, {Scalar::Float, 0, 1}};
   if (exponent == 0 || exponent == 1) {
     const Tensor found = out ? out : clone(x);
-    if (exponent == 0) fill_(found, {Scalar::Float, 0, 1});
+    if (exponent == 0) fill_(found, one.number);
     return found;
   }
   if (exponent == 2) return run_binary(times, self, self, out);
   if (exponent == 3) return run_binary(times, operand(run_binary(times, self, self)), self, out);
-  if (exponent == -2) return run_unary(inverse, run_binary(times, self, self), out);
-  if (exponent == 0.5) return run_unary(root, x, out);
-  if (exponent == -0.5) return run_unary(inverse_root, x, out);
-  if (exponent == -1) return run_unary(inverse, x, out);
+  if (exponent == -1) return run_binary(over, one, self, out);
+  if (exponent == -2) return run_binary(over, one, operand(run_binary(times, self, self)), out);
   return {};
 }
 

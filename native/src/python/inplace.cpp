@@ -5,6 +5,7 @@
 #include "ops/output.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
+#include "python/lacking_kernel.h"
 #include "python/owned_ref.h"
 #include "python/math_bits.h"
 #include "python/torch_dispatch.h"
@@ -104,7 +105,10 @@ bool write_inplace(Operator& op, PyObject** args, size_t n, const Tensor& target
     NoGrad off;
     result.o = run_functional(f, args, n);
   }
-  if (!result.o) return false;
+  if (!result.o) {
+    check_before_kernel(f, args, n, *target, true);
+    return false;
+  }
   PyObject* value = result.o;
   CHECK(Kind::Type, is_tensor(value), op.schema.qualified(), ": the functional result is not a tensor");
   TensorImpl* r = unwrap(value);
@@ -131,13 +135,13 @@ PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
   Tensor target(unwrap(self));
   const bool apart =
       any_math_bits(args, n) && !op.traits->reads_math_bits;  // computed of copies, then written through the bits
+  const bool history = GradMode::enabled() && any_requires_grad(args, n);
+  if (!tangents && (history || target->is_inference)) check_inplace(target);
   if (!apart) check_overlaps(*target, f, args + 1, n - 1);
   check_same_device(op, args, n);
-  const bool history = GradMode::enabled() && any_requires_grad(args, n);
   if (tangents) return run_inplace_with_tangents(op, args, n, history);
   CHECK(Kind::Runtime, !is_complex(target->dtype()) || f.schema.name != "abs",
       "In-place abs is not supported for complex tensors.");
-  if (history || target->is_inference) check_inplace(target);
   OwnedRef before{nullptr};
   if (history && saves_self(f, args)) before.o = wrap(before_write(target));
   std::vector<PyObject*> saved;

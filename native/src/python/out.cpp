@@ -6,6 +6,7 @@
 #include "ops/output.h"
 #include "python/dispatch.h"
 #include "python/forward_mode.h"
+#include "python/lacking_kernel.h"
 #include "python/owned_ref.h"
 #include "python/torch_dispatch.h"
 #include "python/trace.h"
@@ -179,7 +180,10 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
     if (r || PyErr_Occurred()) return r;
   }
   OwnedRef result{run_functional(f, args, inputs)};
-  if (!result.o) return nullptr;
+  if (!result.o) {
+    if (outs == 1 && is_tensor(args[inputs])) check_before_kernel(f, args, inputs, *unwrap(args[inputs]), false);
+    return nullptr;
+  }
   if (traced && copied_in_trace(args[inputs], result.o)) return Py_NewRef(args[inputs]);
   if (__builtin_expect(tracing, 0)) before_untraced(args, n), before_untraced(&result.o, 1);
   if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f);

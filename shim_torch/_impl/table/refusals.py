@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.rules import type_name
+from shim_torch._impl.table.rules import not_implemented
 
 Refusal = tuple[str, str]
 Refusals = tuple[Refusal, ...]
@@ -31,7 +31,7 @@ def refuse(dtype: Any, *refused: Refusal, meta: bool = False) -> None:
         if kind(dtype) not in kinds or (meta and " " not in text):
             continue
         if " " not in text:
-            raise NotImplementedError(f"\"{text}\" not implemented for '{type_name(dtype)}'")
+            raise not_implemented(text, dtype)
         raise (NotImplementedError if text[0] == "!" else RuntimeError)(text.removeprefix("!"))
 
 
@@ -44,7 +44,12 @@ def refusing(rule: Callable[..., Any], *refused: Refusal) -> Callable[..., Any]:
         found = rule(*arguments)
         compute = found[0] if isinstance(found, tuple) else found
         without = any(isinstance(a, _core.TensorBase) and a.is_meta for a in arguments)
-        refuse(compute if compute is not None else _core.result_type(*arguments), *refused, meta=without)
+        try:
+            refuse(compute if compute is not None else _core.result_type(*arguments), *refused, meta=without)
+        except NotImplementedError as error:
+            if compute is not found and hasattr(error, "compute_dtype"):
+                error.compute_dtype = found[1]  # of comparisons what is written is bool
+            raise
         return found
 
     checked.takes_all = True  # type: ignore[attr-defined]

@@ -19,8 +19,10 @@ type_name = _core.scalar_name
 
 
 def not_implemented(kernel: str, dtype: Any) -> NotImplementedError:
-    """PyTorch's error for a dtype that a kernel does not have."""
-    return NotImplementedError(f""""{kernel}" not implemented for '{type_name(dtype)}'""")
+    """PyTorch's error for a dtype that a kernel does not have; what is written to is looked at first (lacking_kernel.cpp)."""
+    error = NotImplementedError(f""""{kernel}" not implemented for '{type_name(dtype)}'""")
+    error.compute_dtype = dtype  # type: ignore[attr-defined]
+    return error
 
 
 def no_meta_kernel(name: str) -> NotImplementedError:

@@ -69,9 +69,13 @@ def _select_shape(self, dim, index):
 def index_add(xp, self, dim, index, source, alpha):
     """``input`` + ``alpha`` · the slices of ``source`` at the places ``index`` of ``dim``; equal places add up."""
     factor = xp.asarray(alpha).astype(self.dtype)  # -1 of an unsigned dtype wraps
+    if self.ndim < 2 and xp.__name__ == "numpy" and self.size:
+        in_bounds(index, self.size, "index out of range in self")
     if self.ndim == 0:
         return self + source.reshape(()) * factor
     out, d = self.copy(), dim % self.ndim
+    if not out.size:
+        return out
     check_bounds(xp, index, self.shape[d], d, "index_add")
     key = (slice(None),) * d + (index.reshape(-1),)
     add_at(xp, out, key, (source * factor).astype(out.dtype))
@@ -99,7 +103,7 @@ def _add_shape(self, dim, index, source):
             f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({along}), for dim: {d}"
         )
     rest, given = ([n for i, n in enumerate(t.shape) if i != d] for t in (self, source))
-    if source.dim() and (rest != given or not self.dim() and source.numel() != 1):
+    if source.dim() and (rest != given or not self.dim()):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
@@ -200,9 +204,9 @@ def index_fill(xp, self, dim, index, value):
     return _index_filled(xp, self, dim, index, value)
 
 
-def _flat_places(xp: Any, self: Any, index: Any) -> Any:
+def _flat_places(xp: Any, self: Any, index: Any, empty: str = "take(): tried to take from an empty tensor") -> Any:
     if index.size and self.size == 0:
-        raise IndexError("take(): tried to take from an empty tensor")
+        raise IndexError(empty)
     bad = (index < -self.size) | (index >= self.size)
     if bool(bad.any()):
         first = int(index[bad].reshape(-1)[0])
@@ -250,7 +254,7 @@ def put(xp, self, index, source, accumulate):
 
         alert_not_deterministic("put_")  # of equal places either value may stay
     out = self.reshape(-1).copy()
-    places = _flat_places(xp, self, index).reshape(-1)
+    places = _flat_places(xp, self, index, "put_(): Tried to put elements into an empty tensor").reshape(-1)
     places = xp.where(places < 0, places + self.size, places)
     if accumulate:
         xp.add.at(out, places, source.reshape(-1))

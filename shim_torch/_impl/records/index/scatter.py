@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.indices import add_at, check_bounds, full_key
+from shim_torch._impl.records.shared.indices import add_at, check_bounds, full_key, scattered_shape
 from shim_torch._impl.table.record import op
-from shim_torch._impl.table.rules import same_dtype, wrap_dim
+from shim_torch._impl.table.rules import same_dtype, underived, wrap_dim
 
 
 def _gather_shape(self, dim, index):
@@ -87,36 +87,11 @@ def _scatter(xp, self, dim, index, source, how):
 
 
 def _scatter_shape(self: Any, dim: int, index: Any) -> Any:
-    return _scattered(self, dim, index, None)
+    return scattered_shape(self, dim, index, None)
 
 
 def _scatter_src_shape(self: Any, dim: int, index: Any, src: Any) -> Any:
-    return _scattered(self, dim, index, src)
-
-
-def _scattered(self: Any, dim: int, index: Any, src: Any) -> Any:
-    """The shape of ``self``, where the index fits it and the source."""
-    d = wrap_dim(dim, self.dim())
-    if not index.numel():
-        return self.shape
-    if index.dtype not in (_core.int64, _core.int32):
-        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
-    for t, name in ((self, "self"), (src, "src")):
-        if t is not None and max(index.dim(), 1) != max(t.dim(), 1):
-            raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
-    sizes, own = tuple(index.shape), tuple(self.shape) or (1,)
-    wrong = any(i != d and n > own[i] for i, n in enumerate(sizes))
-    if src is None:
-        if wrong:
-            raise RuntimeError(
-                f"Expected index {list(sizes)} to be no larger than self {list(self.shape)} apart from dimension {d}"
-            )
-    elif wrong or any(n > m for n, m in zip(sizes, tuple(src.shape) or (1,), strict=False)):
-        raise RuntimeError(
-            f"Expected index {list(sizes)} to be no larger than self {list(self.shape)} apart from dimension {d} and to be no "
-            f"larger size than src {list(src.shape)}"
-        )
-    return self.shape
+    return scattered_shape(self, dim, index, src)
 
 
 _SCATTER = {"shape": _scatter_shape, "inplace": True, "out": True, "keep": ("index",)}
@@ -183,7 +158,9 @@ def scatter_value(xp, self, dim, index, value):
 @op(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     **_SCATTER_SRC,
+    gradient_name="torch::autograd::NotImplemented",
     dtype=_scatter_dtype,
+    grad={"self": underived("scatter"), "src": underived("scatter")},
     out_dtype="structured",
     overlap="refused",
 )
@@ -197,7 +174,9 @@ def scatter_reduce(xp, self, dim, index, src, reduce):
 @op(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     **_SCATTER,
+    gradient_name="torch::autograd::NotImplemented",
     dtype=lambda self: self.dtype,
+    grad={"self": underived("scatter")},
     out_dtype="structured",
     overlap="refused",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.indices import full_key, in_bounds, key_along
+from shim_torch._impl.records.shared.indices import full_key, in_bounds, key_along, scattered_shape
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import same_dtype, type_name, wrap_dim
@@ -125,10 +125,9 @@ def _scatter_reduce_shape(self, dim, index, src, reduce):
     wrap_dim(dim, len(self.shape))
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got " + reduce)
-    if index.numel() and index.dtype not in (_core.int64, _core.int32):
-        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     if self.dtype != src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    scattered_shape(self, dim, index, src)
     if self.is_cpu and index.numel():
         complex_order = reduce in ("amax", "amin") and self.dtype.is_complex
         if complex_order or (reduce == "mean" and self.dtype is _core.bool):
@@ -152,6 +151,7 @@ def scatter_reduce(xp, self, dim, index, src, reduce, include_self):
     """
     if index.size == 0:
         return self
+    index, src = (a.reshape(1) if a.ndim == 0 else a for a in (index, src))
     if self.ndim == 0:
         key, grown, src = (index.reshape(-1),), self.reshape(1), src.reshape(-1)[: index.size]
     else:
@@ -174,7 +174,10 @@ def _index_reduce_shape(self, dim, index, source, reduce):
     if index.dtype not in (_core.int64, _core.int32):
         raise RuntimeError("index_reduce(): Expected dtype int32/int64 for index")
     if self.dtype != source.dtype:
-        raise RuntimeError("index_reduce(): self and source must have the same dtype")
+        raise RuntimeError(
+            f"index_reduce_(): self ({type_name(self.dtype)}) and source ({type_name(source.dtype)}) must have the same "
+            "scalar type"
+        )
     if index.numel() != (source.shape[d] if len(source.shape) else 1):
         raise RuntimeError(
             f"index_reduce_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "

@@ -136,10 +136,10 @@ def _bags_by_steps(
     samples = samples if samples is None else gradient_once(samples, BY_SAMPLES)
     table = widened(weight)
     values = aten._embedding_sparse(table, rows, -1, False) if sparse else table.index_select(0, rows)
-    if (
-        scale_by_freq and values.requires_grad
-    ):  # the same values, whose gradient is divided by how often their row occurs
-        often = rows.bincount(minlength=weight.size(0))[rows].to(values.dtype).unsqueeze(1)
+    if scale_by_freq and values.requires_grad:  # the same values, whose gradients are divided by how often rows occur
+        if sparse:
+            values.register_hook(_no_sparse_frequencies)
+        often = _frequencies(rows, weight.size(0)).to(values.dtype).unsqueeze(1)
         values = values.detach() + (values - values.detach()) / often
     zeros = values.new_zeros((bags, weight.size(1)))
     if mode == 2:
@@ -158,6 +158,26 @@ def _bags_by_steps(
         return out.to(weight.dtype), bag_of, counts, counts
     none = counts.new_zeros((bags,))
     return out.to(weight.dtype), bag_of if padding >= 0 else bag_of[:0], none, none
+
+
+def _no_sparse_frequencies(g: Any) -> Any:
+    raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+
+
+def _frequencies(rows: Any, count: int) -> Any:
+    """For each of ``rows`` by what its gradient is divided: how often it occurs.
+
+    On the CPU PyTorch takes the k-th distinct row's number from the k-th of all rows in order, which is another's where
+    an earlier one occurs more than once.
+    """
+    counts = rows.bincount(minlength=count)
+    if rows.is_cuda:
+        return counts[rows]
+    in_order = rows.sort().values
+    taken = torch.zeros_like(counts)
+    distinct = (counts > 0).nonzero().squeeze(1)
+    taken[distinct] = counts[in_order[: distinct.numel()]]
+    return taken[rows]
 
 
 def _one_kernel(weight: Any, indices: Any, offsets: Any, samples: Any, bags: int) -> bool:

@@ -84,7 +84,7 @@ _FLOATS2: dict[str, tuple[str, dict[str, Formula]]] = {
             "other": lambda g, self, other: g / (1 + (self - other).exp2()),
         },
     ),
-    "nextafter": ("nextafter", {"self": lambda g: g, "other": zeros_as}),
+    "nextafter": ("nextafter", {"self": lambda g, self, other: g.masked_fill(self == other, 0), "other": zeros_as}),
 }
 
 

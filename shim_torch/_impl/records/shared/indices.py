@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.native import _core
+from shim_torch._impl.table.rules import wrap_dim
+
 
 def add_at(xp, out, key, values):
     """Adds ``values`` to ``out[key]`` in place, once for each time that an element is named; bools are or'ed."""
@@ -46,3 +49,28 @@ def in_bounds(index: Any, size: int, what: str) -> Any:
 def copied(self: Any) -> Any:
     """A copy that can be written to by index: of an array without dims one of shape (1,)."""
     return self.copy() if self.ndim else self.reshape(1).copy()
+
+
+def scattered_shape(self: Any, dim: int, index: Any, src: Any) -> Any:
+    """The shape of ``self``, where the index fits it and the source."""
+    d = wrap_dim(dim, self.dim())
+    if not index.numel():
+        return self.shape
+    if index.dtype not in (_core.int64, _core.int32):
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    for t, name in ((self, "self"), (src, "src")):
+        if t is not None and max(index.dim(), 1) != max(t.dim(), 1):
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as {name} tensor")
+    sizes, own = tuple(index.shape), tuple(self.shape) or (1,)
+    wrong = any(i != d and n > own[i] for i, n in enumerate(sizes))
+    if src is None:
+        if wrong:
+            raise RuntimeError(
+                f"Expected index {list(sizes)} to be no larger than self {list(self.shape)} apart from dimension {d}"
+            )
+    elif wrong or any(n > m for n, m in zip(sizes, tuple(src.shape) or (1,), strict=False)):
+        raise RuntimeError(
+            f"Expected index {list(sizes)} to be no larger than self {list(self.shape)} apart from dimension {d} and to be no "
+            f"larger size than src {list(src.shape)}"
+        )
+    return self.shape

@@ -30,7 +30,31 @@ def test_the_last_bag_goes_to_the_end_with_padding():
 def test_scale_grad_by_freq():
     w = WEIGHT.clone().requires_grad_()
     F.embedding_bag(torch.tensor([[1, 1], [1, 2]]), w, mode="sum", scale_grad_by_freq=True).sum().backward()
-    assert w.grad[:, 0].tolist() == [0.0, 1.0, 1.0] + [0.0] * 7
+    assert w.grad[:, 0].tolist() == pytest.approx([0.0, 1.0, 1 / 3] + [0.0] * 7)
+
+
+@pytest.mark.parametrize(
+    ("mode", "indices", "offsets", "expected"),
+    (  # as PyTorch's kernel for the CPU has it, which divides by the count of another row
+        ("sum", [0, 0, 1, 0], [0, 2], [1, 1 / 3, 0, 0, 0, 0]),
+        ("sum", [0, 1, 0, 2], [0, 2], [1, 0.5, 1, 0, 0, 0]),
+        ("sum", [5, 5, 4, 4, 4, 2], [0, 0, 6], [0, 0, 1, 0, 1, 2 / 3]),
+        ("mean", [1, 2, 3, 1, 1], [0, 3], [0, 4 / 9, 1 / 9, 1 / 9, 0, 0]),
+        ("mean", [3, 3, 3, 1], [0, 1], [0, 1 / 3, 0, 5 / 9, 0, 0]),
+    ),
+)
+def test_gradients_by_frequency(mode, indices, offsets, expected):
+    w = torch.ones(6, 1, requires_grad=True)
+    out = F.embedding_bag(torch.tensor(indices), w, torch.tensor(offsets), mode=mode, scale_grad_by_freq=True)
+    out.sum().backward()
+    assert w.grad[:, 0].tolist() == pytest.approx(expected)
+
+
+def test_sparse_gradients_have_no_frequencies():
+    w = WEIGHT.clone().requires_grad_()
+    out = F.embedding_bag(torch.tensor([[1, 1]]), w, mode="sum", scale_grad_by_freq=True, sparse=True)
+    with pytest.raises(RuntimeError, match="scale_grad_by_freq not supported with sparse gradients"):
+        out.sum().backward()
 
 
 def test_embedding_leaves_out_a_padding_row_whose_gradient_is_not_a_number():

@@ -1,0 +1,47 @@
+"""Places out of range, indices of other sizes than the source, and gradients that there are none of."""
+
+from ..expressions import pattern
+
+
+def inputs(torch):
+    """The names that the expressions use."""
+    return {
+        "torch": torch,
+        "x": pattern(torch, 2, 4, seed=1).requires_grad_(),
+        "line": pattern(torch, 4, seed=2).requires_grad_(),
+        "one": torch.tensor(2.0),
+        "none": torch.zeros(2, 0),
+        "v": pattern(torch, 2, 1, seed=3),
+        "i": torch.zeros(1, 2, dtype=torch.long),
+        "long": torch.zeros(2, 7, dtype=torch.long),
+        "place": torch.tensor,
+    }
+
+
+_REDUCED = [
+    f"x.scatter_reduce({given}, {reduce!r}{more})"
+    for given in ("1, i, v", "1, long, v", "1, place([[0], [1], [0]]), v", "1, place([0]), v", "1, place([[4]]), v")
+    for reduce, more in (("sum", ""), ("amax", ", include_self=False"))
+]
+CASES = (
+    _REDUCED
+    + """
+x.scatter_reduce(1, place([[[0]]]), v, 'mean')
+x.detach().clone().scatter_reduce_(1, i, v, 'prod')
+line.scatter_reduce(0, place([0]), one, 'sum')
+line.scatter_reduce(0, place(1), place([1.0]), 'sum')
+line.index_add(0, place([-1]), place([1.0]))
+line.index_add(0, place([4]), place([1.0]))
+x.index_add(1, place([-1]), v)
+one.index_add(0, place([-1]), place([1.0]))
+one.index_add(0, place([0]), place([1.0]))
+none.index_add(1, place([3]), v)
+none.index_add(0, place([-1]), none[:1])
+none.put(place([0]), place([1.0]))
+none.take(place([0]))
+x.index_reduce(0, place([0]), v.double(), 'amax')
+torch.autograd.grad(x.scatter(1, i, 2.0, reduce='add').sum(), x)
+torch.autograd.grad(x.scatter(1, i, v.expand(2, 2), reduce='multiply').sum(), x)
+x.scatter(1, i, v.expand(2, 2), reduce='multiply').detach()
+""".strip().splitlines()
+)
