@@ -58,6 +58,11 @@ def _names_of_module(frame: FrameType) -> dict[str, Any]:
     return frame.f_globals
 
 
+def _return_type(function: Any) -> Any:
+    found = getattr(function, "__annotations__", {}).get("return")
+    return None if found == "Any" else found  # what our layers say
+
+
 class Tracer(TracerBase):
     """Traces modules: those of ``torch.nn`` are leaves, which become ``call_module``; others are looked into."""
 
@@ -222,7 +227,7 @@ class Tracer(TracerBase):
                 result = run(*args)
                 plain = run is function  # one that was made of it has no annotations
                 self.create_node("output", "output", (self.create_arg(result),), {},
-                                 type_expr=getattr(function, "__annotations__", {}).get("return") if plain else None)  # fmt: skip
+                                 type_expr=_return_type(function) if plain else None)  # fmt: skip
         finally:
             _tracing -= 1
         return self.graph

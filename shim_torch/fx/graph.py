@@ -10,8 +10,9 @@ from typing import Any
 
 from shim_torch._impl.fx.codegen import CodeGen, PythonCode
 from shim_torch.fx.node import Argument, Node, Target, map_arg
+from shim_torch.utils._dtype_abbrs import dtype_abbrs
 
-__all__ = ["CodeGen", "Graph", "PythonCode"]
+__all__ = ["CodeGen", "Graph", "PythonCode", "dtype_abbrs"]
 
 
 def _snake_case(s: str) -> str:
@@ -244,9 +245,9 @@ class Graph:
         """Another writer of code."""
         self._codegen = codegen
 
-    def python_code(self, root_module: str, **_: Any) -> PythonCode:
+    def python_code(self, root_module: str, *, verbose: bool = False, **options: Any) -> PythonCode:
         """The code of a function that does these steps; ``root_module`` is the name of the module within it ("self")."""
-        return self._codegen._gen_python_code(self, root_module)
+        return self._codegen._gen_python_code(self, root_module, **({"verbose": True, **options} if verbose else {}))
 
     def lint(self) -> None:
         """Checks the order of nodes, their names and what they refer to. Errors: RuntimeError."""
@@ -295,6 +296,5 @@ class Graph:
         print("\n".join("  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows))
 
     def __str__(self) -> str:
-        names: list[str] = []
         lines = [line for line in (n.format_node() for n in self.nodes) if line is not None]
-        return "graph(" + ", ".join(names) + "):" + "".join(f"\n    {line}" for line in lines)
+        return "graph():" + "".join(f"\n    {line}" for line in lines)

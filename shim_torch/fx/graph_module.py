@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import linecache
+import re
 import sys
 from itertools import count
 from typing import Any
@@ -197,9 +198,18 @@ class GraphModule(Module):
         for name in [n for n, _ in self.named_modules() if n and n not in used]:
             self.delete_submodule(name)
 
-    def print_readable(self, print_output: bool = True, *_: Any, **__: Any) -> str:
-        """The module as a class, printed and given back."""
-        body = self._code.strip("\n").rstrip().replace("\n", "\n    ")
+    def print_readable(
+        self, print_output: bool = True, include_stride: bool = False, include_device: bool = False, colored: bool = False,
+        *, fast_sympy_print: bool = False, expanded_def: bool = False, additional_meta: Any = None,
+    ) -> str:  # fmt: skip
+        """The module as a class, with the shapes that a trace saw, printed and given back."""
+        if colored or expanded_def or additional_meta:
+            raise NotImplementedError(
+                "GraphModule.print_readable: only plain text of the graph is supported by shim-torch"
+            )
+        options = {"include_stride": include_stride, "include_device": include_device}
+        code = self._graph.python_code("self", verbose=True, **options).src
+        body = re.sub(r"\n(?=.)", "\n    ", code.strip("\n").rstrip())
         text = f"class {type(self).__name__}(torch.nn.Module):\n    {body}\n"
         if print_output:
             print(text)

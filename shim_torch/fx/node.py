@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from shim_torch._impl.fx.readable import typed
 from shim_torch.fx.immutable_collections import immutable_dict, immutable_list
 
 if TYPE_CHECKING:
@@ -267,20 +268,17 @@ class Node:
         self, placeholder_names: list[str] | None = None, maybe_return_typename: list[str] | None = None, **_: Any
     ) -> str | None:
         """The step as a line of ``print(graph)``; None for the inputs and the output where their lists are given."""
+        if self.op == "output":
+            return f"return {_format_arg(self.args[0]).lstrip('%') if isinstance(self.args[0], Node) else self.args[0]}"
+        head = f"%{self.name} : {typed(self)}[num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
         if self.op == "placeholder":
             if placeholder_names is not None:
                 placeholder_names.append(self.target)
                 return None
-            default = f"(default={self.args[0]})" if self.args else ""
-            return f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self.target}]{default}"
+            return head + (f"(default={self.args[0]})" if self.args else "")
         if self.op == "get_attr":
-            return f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
-        if self.op == "output":
-            return f"return {_format_arg(self.args[0]).lstrip('%') if isinstance(self.args[0], Node) else self.args[0]}"
-        return (
-            f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={self._pretty_print_target(self.target)}]"
-            f"(args = {_format_arg(self.args)}, kwargs = {_format_arg(self.kwargs)})"
-        )
+            return head
+        return f"{head}(args = {_format_arg(self.args)}, kwargs = {_format_arg(self.kwargs)})"
 
 
 def _format_arg(arg: Any, max_list_len: float = float("inf")) -> str:

@@ -272,8 +272,7 @@ def _reflected(name: str) -> Callable[..., Any]:
 for _name in "add sub mul floordiv truediv mod pow lshift rshift and_ or_ xor matmul".split():
     setattr(Proxy, f"__{_name.rstrip('_')}__", _operator(_name))
     setattr(Proxy, f"__r{_name.rstrip('_')}__", _reflected(_name))
-for _name in "eq ne lt gt le ge getitem neg pos invert".split():
+for _name in "eq ne lt gt le ge getitem neg pos invert abs".split():
     setattr(Proxy, f"__{_name}__", _operator(_name))
 Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]
-Proxy.__abs__ = lambda self: self.tracer.create_proxy("call_function", abs, (self,), {})  # type: ignore[attr-defined]
 Proxy.__round__ = lambda self, *n: self.tracer.create_proxy("call_function", round, (self, *n), {})  # type: ignore[attr-defined]

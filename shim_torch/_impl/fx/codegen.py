@@ -7,8 +7,10 @@ import operator
 import re
 import types
 import typing
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
+from shim_torch._impl.fx.readable import origin, value_text
 from shim_torch._impl.native import _core
 from shim_torch.fx.node import Node, _get_qualified_name
 
@@ -61,8 +63,12 @@ class CodeGen:
         """(name, value) of globals that the generated code needs beside those of the graph."""
         return []
 
-    def _gen_python_code(self, graph: Graph, root_module: str) -> PythonCode:
-        return _Writer(graph, root_module, self).code()
+    def _gen_python_code(self, graph: Graph, root_module: str, *, verbose: bool = False, include_stride: bool = False,
+                         include_device: bool = False, **_: Any) -> PythonCode:  # fmt: skip
+        writer = _Writer(graph, root_module, self)
+        if verbose:
+            writer.value_of = lambda node: value_text(node, include_stride, include_device)
+        return writer.code()
 
 
 class _Writer:
@@ -73,6 +79,8 @@ class _Writer:
         self.globals: dict[str, Any] = {"torch": shim_torch, **dict(codegen.additional_globals())}
         self.free: list[str] = []
         self.lines: list[str] = []
+        self.value_of: Callable[[Node], str | None] | None = None  # of what is written to be read: what a trace saw
+        self.said = ""  # the comment that was written last
 
     def add_global(self, name: str, obj: Any) -> str:
         """The name of ``obj`` in the generated code: through ``torch`` if it is there, else a global."""
@@ -161,24 +169,31 @@ class _Writer:
             text = f"{text}.{part}" if part.isidentifier() else f'getattr({text}, "{part}")'
         return text
 
+    def annotated(self, node: Node) -> str:
+        """What is written after a name: the value seen there, or the type."""
+        seen = self.value_of(node) if self.value_of else None
+        if seen is not None:
+            return f": {seen}"
+        return f" : {self.type_text(node.type)}" if node.type is not None else ""
+
     def statement(self, node: Node) -> str | None:
+        name = f"{node.name}{self.annotated(node)}"
         if node.op == "get_attr":
-            return f"{node.name} = {self.attribute(node.target)}"
+            return f"{name} = {self.attribute(node.target)}"
         if node.op == "call_method":
             receiver = self.text(node.args[0])
-            return f"{node.name} = {receiver}.{node.target}({self.call(node.args[1:], node.kwargs)})"
+            return f"{name} = {receiver}.{node.target}({self.call(node.args[1:], node.kwargs)})"
         if node.op == "call_module":
-            return f"{node.name} = {self.attribute(node.target)}({self.call(node.args, node.kwargs)})"
-        name = getattr(node.target, "__name__", "")
-        if getattr(node.target, "__module__", None) == "_operator" and name in _IN_PLACE and len(node.args) == 2:
+            return f"{name} = {self.attribute(node.target)}({self.call(node.args, node.kwargs)})"
+        target = getattr(node.target, "__name__", "")
+        if getattr(node.target, "__module__", None) == "_operator" and target in _IN_PLACE and len(node.args) == 2:
             first = self.text(node.args[0])
-            return f"{first} {_IN_PLACE[name]} {self.text(node.args[1])};  {node.name} = {first}"
-        return f"{node.name} = {self.function(node)}"
+            return f"{first} {_IN_PLACE[target]} {self.text(node.args[1])};  {name} = {first}"
+        return f"{name} = {self.function(node)}"
 
     def placeholder(self, node: Node) -> str | None:
         default = f" = {self.text(node.args[0])}" if node.args else ""
-        annotation = f" : {self.type_text(node.type)}" if node.type is not None else ""
-        self.free.append(f"{node.target}{annotation}{default}")
+        self.free.append(f"{node.target}{self.annotated(node)}{default}")
         bare = node.target.lstrip("*")
         return f"{node.name} = {bare}" if node.name != bare else None
 
@@ -208,8 +223,11 @@ class _Writer:
             gone = [n.name for n in last.get(node, ())]
             if node.op != "placeholder" and not node.users:
                 gone.append(node.name)
+            if self.value_of and node.op != "placeholder" and self.said != (said := origin(node)):
+                self.lines += ["", said] if self.lines else [said]
+                self.said = said
             self.lines.append(line + (f";  {' = '.join(gone)} = None" if gone else ""))
-        body = "".join(f"    {line}\n" for line in self.lines or ["pass"])
+        body = "".join(f"    {line}\n" if line else "\n" for line in self.lines or ["pass"])
         return PythonCode(f"\n\n\n{self.codegen.gen_fn_def(self.free, returns)}\n{body}    ", self.globals)
 
 

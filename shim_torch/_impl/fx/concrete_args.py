@@ -50,7 +50,9 @@ def input_of(tracer: Any, name: str, parameter: inspect.Parameter, concrete: dic
     """What a parameter is while a function is traced: a placeholder, or its value in ``concrete``, with one for each leaf."""
     given = () if parameter.default is inspect.Parameter.empty else (parameter.default,)
     if name not in concrete:
-        annotation = None if parameter.annotation is inspect.Parameter.empty else parameter.annotation
+        # Our layers say "Any" where PyTorch's mostly name a class or nothing.
+        given_type = parameter.annotation
+        annotation = None if given_type is inspect.Parameter.empty or given_type == "Any" else given_type
         return tracer.create_proxy("placeholder", name, given, {}, type_expr=annotation)
     count = itertools.count(1)
     return _pytree.tree_map(lambda leaf: _concrete(tracer, name, f"{name}_{next(count)}", given, leaf), concrete[name])

@@ -36,6 +36,9 @@ class _PyTreeCodeGen(CodeGen):
             names = names[1:]
         head = super().gen_fn_def(names, maybe_return_annotation)
         bare = [v.split(":")[0].split("=")[0].strip() for v in free_vars]
+        seen = [v.split("=")[0].strip() for v in free_vars if ": \"" in v]
+        if seen:  # the values that a trace saw, in code to be read
+            head += "\n    " + "".join(f"{v}; " for v in seen) + "\n"
         if bare:
             head += f"\n    {', '.join(bare)}, = fx_pytree.tree_flatten_spec([{', '.join(names)}], self._in_spec)"
         return head

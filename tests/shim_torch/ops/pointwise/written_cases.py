@@ -6,7 +6,17 @@ from ..expressions import pattern
 def inputs(torch):
     """The names that the expressions use."""
     x = pattern(torch, 3, seed=1)
-    names = ("bitwise_and", "bitwise_left_shift", "remainder", "floor_divide", "atan2", "gcd", "lt", "copysign", "hypot")
+    names = (
+        "bitwise_and",
+        "bitwise_left_shift",
+        "remainder",
+        "floor_divide",
+        "atan2",
+        "gcd",
+        "lt",
+        "copysign",
+        "hypot",
+    )
     return {
         "torch": torch,
         "x": x,
@@ -18,11 +28,23 @@ def inputs(torch):
     }
 
 
-CASES = [
-    f"{name}_({given})"
-    for name in ("bitwise_and", "bitwise_left_shift", "remainder", "floor_divide", "atan2", "gcd", "lt", "copysign", "hypot")
-    for given in ("x, z", "x, 2j", "x[:1], z", "i, 1.5", "i, x", "x, z[0]")
-] + """
+CASES = (
+    [
+        f"{name}_({given})"
+        for name in (
+            "bitwise_and",
+            "bitwise_left_shift",
+            "remainder",
+            "floor_divide",
+            "atan2",
+            "gcd",
+            "lt",
+            "copysign",
+            "hypot",
+        )
+        for given in ("x, z", "x, 2j", "x[:1], z", "i, 1.5", "i, x", "x, z[0]")
+    ]
+    + """
 torch.bitwise_and(x, z, out=i)
 torch.gcd(x, 1.5, out=i)
 torch.lt(x, z, out=i)
@@ -49,3 +71,4 @@ nan / float('inf')
 nan / complex(0, float('inf'))
 nan / torch.full((6,), -float('inf'))
 """.strip().splitlines()
+)
