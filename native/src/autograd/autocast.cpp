@@ -22,6 +22,20 @@ bool is_weight(const Tensor& t) {  // a leaf in float32 that wants a gradient, a
   return m && !m->grad_fn && !m->base;
 }
 
+// What a policy is on a device.
+CastPolicy policy_on(DeviceType device, CastPolicy policy) {
+  const bool cpu = device == DeviceType::cpu;
+  switch (policy) {
+    case CastPolicy::float32_cpu: return cpu ? CastPolicy::float32 : CastPolicy::none;
+    case CastPolicy::float32_cuda: return cpu ? CastPolicy::none : CastPolicy::float32;
+    case CastPolicy::lower_precision_cpu: return cpu ? CastPolicy::lower_precision : CastPolicy::none;
+    case CastPolicy::lower_precision_cuda: return cpu ? CastPolicy::none : CastPolicy::lower_precision;
+    case CastPolicy::promote_cuda: return cpu ? CastPolicy::none : CastPolicy::promote;
+    case CastPolicy::float32_cpu_promote_cuda: return cpu ? CastPolicy::float32 : CastPolicy::promote;
+    default: return policy;
+  }
+}
+
 bool low(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 }  // namespace
@@ -33,11 +47,12 @@ bool any_autocast() { return mode.cpu.enabled || mode.cuda.enabled; }
 void clear_autocast_cache() { delete std::exchange(casts, nullptr); }
 
 Autocasting::Autocasting(const Operator& op, const TensorImpl& first, bool keeps)
-    : type_(first.device().type), policy_(op.traits->autocast), keeps_(keeps && mode.cache && mode.nesting > 0) {
+    : type_(first.device().type),
+      policy_(policy_on(type_, op.traits->autocast)),
+      keeps_(keeps && mode.cache && mode.nesting > 0) {
   if (op.inplace || op.out || (type_ != DeviceType::cpu && type_ != DeviceType::cuda)) return;
   const AutocastState now = autocast_state(type_);
-  if (!now.enabled || policy_ == (type_ == DeviceType::cpu ? CastPolicy::float32_cuda : CastPolicy::float32_cpu))
-    return;
+  if (!now.enabled || policy_ == CastPolicy::none) return;
   state_ = now;
   if (policy_ == CastPolicy::lower_precision || promotes()) target_ = now.dtype;
   if (policy_ == CastPolicy::float16) target_ = DType::f16;

@@ -249,6 +249,44 @@ Grads CopySlices::apply(Grads&& grads) {
   return out;
 }
 
+namespace {
+
+// The dim of a view to take apart, the shortest one, where elements of it share memory; -1: none do.
+int dim_apart(const Geometry& v) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < v.sizes.size(); ++i)
+    if (v.sizes[i] > 1) order.push_back(i);
+  std::ranges::sort(order, {}, [&](size_t i) { return v.strides[i]; });
+  int64_t reach = 0;
+  for (size_t i : order) {
+    if (v.strides[i] <= reach) return int(*std::ranges::min_element(order, {}, [&](size_t k) { return v.sizes[k]; }));
+    reach += v.strides[i] * (v.sizes[i] - 1);
+  }
+  return -1;
+}
+
+// g added to what `view` is of `result`, of which an element counts as often as the view has it.
+void add_within(const Tensor& result, const Geometry& base, const Geometry& view, const Tensor& g) {
+  const EngineOps& ops = engine_ops();
+  const int apart = dim_apart(view);
+  if (apart < 0) {
+    const Tensor part = within(result, base, view);
+    ops.copy_(part, ops.add(part, g));
+    return;
+  }
+  Geometry slice = view;
+  slice.sizes.erase(slice.sizes.begin() + apart), slice.strides.erase(slice.strides.begin() + apart);
+  Dims sizes(g->sizes().begin(), g->sizes().end()), strides(g->strides().begin(), g->strides().end());
+  const int64_t step = strides[size_t(apart)], start = g->storage_offset();
+  sizes.erase(sizes.begin() + apart), strides.erase(strides.begin() + apart);
+  for (int64_t i = 0; i < view.sizes[size_t(apart)]; ++i) {
+    add_within(result, base, slice, ops.as_strided(g, sizes, strides, start + i * step));
+    slice.offset += view.strides[size_t(apart)];
+  }
+}
+
+}  // namespace
+
 AsStridedBackward::AsStridedBackward(const TensorImpl& base, const TensorImpl& view, const Node* replaced)
     : base_(geometry_of(base)), view_(geometry_of(view)), device_(view.device()), name_("AsStridedBackward0") {
   if (replaced && !same_elements(base_, view_)) name_ = replaced->name();
@@ -262,7 +300,7 @@ Grads AsStridedBackward::apply(Grads&& grads) {
   Tensor g = grads[0];
   if (summed != Dims(g->sizes().begin(), g->sizes().end())) g = engine_ops().sum_to(g, summed);
   Tensor result = zeros_like_base(base_, base_.dtype, device_, g);
-  engine_ops().copy_(within(result, base_, v), g);
+  add_within(result, base_, v, g);
   return {result};
 }
 

@@ -18,7 +18,10 @@ template <class Value> struct Word {
 
 constexpr Word<CastPolicy> kAutocast[] = {{"lower_precision", CastPolicy::lower_precision},
     {"promote", CastPolicy::promote}, {"float32", CastPolicy::float32}, {"float32_cpu", CastPolicy::float32_cpu},
-    {"float32_cuda", CastPolicy::float32_cuda}, {"float16", CastPolicy::float16}};
+    {"float32_cuda", CastPolicy::float32_cuda}, {"float16", CastPolicy::float16},
+    {"lower_precision_cpu", CastPolicy::lower_precision_cpu},
+    {"lower_precision_cuda", CastPolicy::lower_precision_cuda}, {"promote_cuda", CastPolicy::promote_cuda},
+    {"float32_cpu_promote_cuda", CastPolicy::float32_cpu_promote_cuda}};
 constexpr Word<Numbers> kNumbers[] = {
     {"any", Numbers::any}, {"not_first", Numbers::not_first}, {"not_all", Numbers::not_all}};
 constexpr Word<OutOverlap> kOverlap[] = {{"refused", OutOverlap::refused}, {"unchecked", OutOverlap::unchecked}};

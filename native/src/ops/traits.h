@@ -8,7 +8,20 @@
 
 namespace shim {
 
-enum class CastPolicy : uint8_t { none, lower_precision, promote, float32, float32_cpu, float32_cuda, float16 };
+// The last ones are those of one device, or differ by it.
+enum class CastPolicy : uint8_t {
+  none,
+  lower_precision,
+  promote,
+  float32,
+  float16,
+  float32_cpu,
+  float32_cuda,
+  lower_precision_cpu,
+  lower_precision_cuda,
+  promote_cuda,
+  float32_cpu_promote_cuda
+};
 enum class Numbers : uint8_t { none, any, not_first, not_all };  // which tensors a Python number may stand for
 enum class OutOverlap : uint8_t { elementwise, refused, unchecked };
 enum class OutOrder : uint8_t { result, contiguous, contiguous_when_resized };

@@ -36,7 +36,7 @@ class _PyTreeCodeGen(CodeGen):
             names = names[1:]
         head = super().gen_fn_def(names, maybe_return_annotation)
         bare = [v.split(":")[0].split("=")[0].strip() for v in free_vars]
-        seen = [v.split("=")[0].strip() for v in free_vars if ": \"" in v]
+        seen = [v.split("=")[0].strip() for v in free_vars if ': "' in v]
         if seen:  # the values that a trace saw, in code to be read
             head += "\n    " + "".join(f"{v}; " for v in seen) + "\n"
         if bare:

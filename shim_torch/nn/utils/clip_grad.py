@@ -21,6 +21,7 @@ def _grads(parameters: Any) -> list[Any]:
     return [p.grad for p in parameters if p.grad is not None]
 
 
+@no_grad()
 def get_total_norm(
     tensors: Iterable[Any], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Any:

@@ -40,7 +40,7 @@ def _gradient_traits(name: str) -> dict[str, Any]:
 
 
 for _name, _kernel, _body, _traits in (
-    ("grid_sampler", "grid_sampler_2d_cpu_kernel_impl", _by_dims, {"autocast": "promote"}),
+    ("grid_sampler", "grid_sampler_2d_cpu_kernel_impl", _by_dims, {"autocast": "float32_cpu_promote_cuda"}),
     ("grid_sampler_2d", "grid_sampler_2d_cpu_kernel_impl", _sampled, _gradient_traits("grid_sampler_2d")),
     ("grid_sampler_3d", "grid_sampler3d_cpu", _sampled, _gradient_traits("grid_sampler_3d")),
 ):

@@ -123,7 +123,7 @@ def _index_at(xp, self, indices):
 @composite(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     inplace=False,
-    autocast="promote",
+    autocast="promote_cuda",
 )
 def index_put(self, indices, values, accumulate):
     """A copy of ``self`` with ``values`` at ``indices``; equal places are summed with ``accumulate``."""

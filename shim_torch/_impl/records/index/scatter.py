@@ -192,7 +192,7 @@ def scatter_value_reduce(xp, self, dim, index, value, reduce):
     dtype=_scatter_dtype,
     grad={"self": lambda g: g, "src": lambda g, dim, index, src_shape: _gather_to(g, dim, index, src_shape)},
     batching="along_dim",
-    autocast="promote",
+    autocast="promote_cuda",
     out_dtype="structured",
     overlap="refused",
 )

@@ -87,7 +87,7 @@ def _addmv_shape(self, mat, vec):
     },
     one_dtype=True,
     refuses=(("b", "addmv_impl_cpu"),),
-    autocast="lower_precision",
+    autocast="lower_precision_cuda",
     old_orders=("beta self alpha mat vec", "beta self mat vec"),
     out_dtype="structured",
 )
@@ -101,7 +101,7 @@ def addmv(xp, self, mat, vec, beta, alpha):
     gradient_name=True,
     inplace=True,
     out=True,
-    autocast="lower_precision",
+    autocast="lower_precision_cuda",
     old_orders=("beta self alpha vec1 vec2", "beta self vec1 vec2"),
 )
 def addr(self, vec1, vec2, beta, alpha):

@@ -37,7 +37,7 @@ def _cholesky_grad(g: Any, result0: Any, upper: bool) -> Any:
     return solve(L, solve(adjoint(L), inner, upper=True), upper=False, left=False)
 
 
-@op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+@op("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", autocast="float32_cpu",
     shape=square_shape("linalg.cholesky"), dtype=lambda self: (self.dtype, [self.dtype, _core.int32]),
     differentiable=(0,), grad={"self": _cholesky_grad}, out=True, order=("columns", None), native="cholesky", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_cholesky_ex(xp, self, upper, check_errors):
@@ -97,6 +97,7 @@ def _not_definite(name: str, info: Any) -> str:
 
 @composite(
     "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+    autocast="float32_cpu",
     out=True,
     **_LINALG,
     out_dtype="structured",
@@ -120,6 +121,7 @@ def _cholesky(name: str, self: Any, upper: bool) -> Any:
 
 @composite(
     "cholesky(Tensor self, bool upper=False) -> Tensor",
+    autocast="float32_cpu",
     gradient_name="CholeskyBackward0",
     out=True,
     refuses=(("bi", "cholesky_cpu"),),
@@ -144,7 +146,7 @@ def _cholesky_inverse_grad(g: Any, self: Any, result: Any, upper: bool) -> Any:
 
 
 @direct("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, native="cholesky_inverse",
-        grad={"self": _cholesky_inverse_grad}, refuses=(("bil", "cholesky_inverse_out_cpu"),), cast_error="cholesky_inverse: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
+        grad={"self": _cholesky_inverse_grad}, autocast="float32_cpu", refuses=(("bil", "cholesky_inverse_out_cpu"),), cast_error="cholesky_inverse: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def cholesky_inverse(self, upper):
     """The inverse of A = L Lᴴ, or of Uᴴ U with ``upper``, from the factor (*, n, n).
 
@@ -174,7 +176,7 @@ def _cholesky_solve_grad(g: Any, input2: Any, upper: bool) -> Any:
 
 
 @direct("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True, native="cholesky_solve",
-        grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor}, refuses=(("bil", "cholesky_solve_cpu"),), cast_error="cholesky_solve: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
+        grad={"self": _cholesky_solve_grad, "input2": _cholesky_solve_factor}, autocast="float32_cpu", refuses=(("bil", "cholesky_solve_cpu"),), cast_error="cholesky_solve: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def cholesky_solve(self, input2, upper):
     """X of A X = ``input`` (*, n, k), where ``input2`` (*, n, n) is L of A = L Lᴴ, or U of A = Uᴴ U with ``upper``."""
     if self.dim() < 2:

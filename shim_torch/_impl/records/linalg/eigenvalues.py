@@ -36,7 +36,7 @@ def _eigh_shape(self: Any) -> Any:
     return [tuple(self.shape[:-1]), tuple(self.shape)]
 
 
-@op("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eigh_shape,
+@op("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", autocast="float32_cpu", shape=_eigh_shape,
     dtype=lambda self: (self.dtype, [self.dtype.to_real(), self.dtype]), out=True, grad={"self": _eigh_grad},
     order=(None, "columns"), native="eigh", **_LINALG, out_dtype="structured", out_error_name="_linalg_eigh")  # fmt: skip
 def linalg_eigh(xp, self, UPLO):
@@ -63,6 +63,7 @@ def linalg_eigh(xp, self, UPLO):
 
 @composite(
     "linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor",
+    autocast="float32_cpu",
     out=True,
     **_LINALG,
     out_dtype="structured",
@@ -101,7 +102,7 @@ def _eig_grad(g0: Any, g1: Any, self_dtype: Any, result0: Any, result1: Any) -> 
     return g if self_dtype.is_complex else g.real
 
 
-@op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", shape=_eig_shape,
+@op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", autocast="float32_cpu", shape=_eig_shape,
     dtype=lambda self: (self.dtype, [self.dtype.to_complex()] * 2), out=True, grad={"self": _eig_grad},
     order=(None, "columns"), native="eig", **_LINALG, cast_error="torch.linalg.eig: Expected {A} to be safely castable from {R} dtype, but got {A} with dtype {O}", out_order="contiguous_when_resized")  # fmt: skip
 def linalg_eig(xp, self):
@@ -123,6 +124,7 @@ def linalg_eig(xp, self):
 
 @composite(
     "linalg_eigvals(Tensor self) -> Tensor",
+    autocast="float32_cpu",
     out=True,
     **_LINALG,
     cast_error="torch.linalg.eigvals: Expected eigenvalues to be safely castable from {R} dtype, but got eigenvalues with dtype {O}",

@@ -34,6 +34,7 @@ def _check_tau(name: str, input: Any, tau: Any) -> None:
 
 @composite(
     "linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
+    autocast="float32_cpu",
     gradient_name="LinalgHouseholderProductBackward0",
     out=True,
     **_LINALG,
@@ -93,7 +94,9 @@ def _householder_of(xp, input, tau):
     return x
 
 
-@composite("orgqr(Tensor self, Tensor input2) -> Tensor", out=True, out_order="contiguous_when_resized")
+@composite(
+    "orgqr(Tensor self, Tensor input2) -> Tensor", autocast="float32_cpu", out=True, out_order="contiguous_when_resized"
+)
 def orgqr(self, input2):
     """``torch.linalg.householder_product`` by LAPACK's name: the first columns of the product of reflections."""
     return linalg_householder_product(self, input2)
@@ -105,7 +108,7 @@ def _geqrf_dtype(self: Any) -> Any:
     return check_matrix("torch.geqrf", self)
 
 
-@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)",
+@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", autocast="float32_cpu",
     shape=lambda self: (_geqrf_dtype(self), [tuple(self.shape), (*self.shape[:-2], min(self.shape[-2:]))])[1],
     dtype=lambda self: (_geqrf_dtype(self), [self.dtype] * 2), out=True, order=("columns", None), native="geqrf", refuses=(("bil", "geqrf_cpu"),), out_order="contiguous_when_resized")  # fmt: skip
 def geqrf(xp, self):
@@ -169,6 +172,7 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
 
 @composite(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+    autocast="float32_cpu",
     gradient_name="OrmqrBackward0",
     out=True,
     forward_error_name="ormqr",

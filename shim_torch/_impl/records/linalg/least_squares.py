@@ -46,7 +46,7 @@ def _rank(name: str, a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
 _NAME = "torch.linalg.matrix_rank"
 
 
-@composite("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+@composite("linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", autocast="float32_cpu",
            out=True, never_differentiable=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def matrix_rank_tensors(input, atol, rtol, hermitian):
     """How many singular values exceed max(atol, rtol · largest)."""
@@ -54,7 +54,7 @@ def matrix_rank_tensors(input, atol, rtol, hermitian):
     return _rank(_NAME, input, atol, rtol, hermitian)
 
 
-@composite("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+@composite("linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", autocast="float32_cpu",
            out=True, never_differentiable=True, **_LINALG, cast_error="torch.linalg.matrix_rank: Expected result to be safely castable from {R} dtype, but got result with dtype {O}")  # fmt: skip
 def matrix_rank_floats(self, atol, rtol, hermitian):
     """How many singular values exceed max(atol, rtol · largest), with numbers for tolerances."""
@@ -63,6 +63,7 @@ def matrix_rank_floats(self, atol, rtol, hermitian):
 
 @composite(
     "linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
+    autocast="float32_cpu",
     out=True,
     never_differentiable=True,
     **_LINALG,
@@ -75,6 +76,7 @@ def matrix_rank(self, tol, hermitian):
 
 @composite(
     "linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
+    autocast="float32_cpu",
     out=True,
     never_differentiable=True,
     **_LINALG,
@@ -167,7 +169,7 @@ def _by_lapack(a: Any, b: Any, rcond: float, driver: str, vector: bool) -> Any:
     return solution.squeeze(-1) if vector else solution, residuals, rank, values
 
 
-@composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", gradient_name="LinalgLstsqBackward0",
+@composite("linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", autocast="float32_cpu", gradient_name="LinalgLstsqBackward0",
            out=True, **_LINALG, cast_error="torch.linalg.lstsq: Expected solution to be safely castable from {R} dtype, but got solution with dtype {O}", out_order="contiguous_when_resized")  # fmt: skip
 def linalg_lstsq(self, b, rcond, driver):
     """X of least ‖self · X - b‖; residuals where the system has more rows than columns and full rank."""
@@ -224,6 +226,7 @@ def _condition_by_inverse(self: Any, p: Any) -> Any:
 
 @composite(
     "linalg_cond(Tensor self, Scalar? p=None) -> Tensor",
+    autocast="float32_cpu",
     out=True,
     **_LINALG,
     cast_error="linalg.cond: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
@@ -246,6 +249,7 @@ def linalg_cond(self, p):
 
 @composite(
     "linalg_cond.p_str(Tensor self, str p) -> Tensor",
+    autocast="float32_cpu",
     out=True,
     **_LINALG,
     cast_error="linalg.cond: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",

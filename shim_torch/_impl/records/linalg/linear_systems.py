@@ -45,7 +45,7 @@ def _singular(name: str, info: Any) -> Any:
     )
 
 
-@op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", shape=_inverse_shape,
+@op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", autocast="float32_cpu", shape=_inverse_shape,
     dtype=lambda A: (A.dtype, [A.dtype, _core.int32]), differentiable=(0,),
     grad={"A": lambda g, result0: -(adjoint(result0) @ g @ adjoint(result0))}, out=True, native="inverse",
     order=("columns", None), **_LINALG, out_dtype="structured")  # fmt: skip
@@ -91,7 +91,7 @@ def linalg_inv(A):
     return inverse
 
 
-@composite("inverse(Tensor self) -> Tensor", out=True)
+@composite("inverse(Tensor self) -> Tensor", autocast="float32_cpu", out=True)
 def inverse(self):
     """``torch.linalg.inv`` by another name."""
     return linalg_inv(self)
@@ -189,6 +189,7 @@ def _unsolvable(name: str, info: Any) -> Any:
 
 @composite(
     "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+    autocast="float32_cpu",
     out=True,
     **_LINALG,
     out_dtype="structured",
@@ -237,6 +238,7 @@ def linalg_solve_triangular(xp, self, B, upper, left, unitriangular):
 
 @composite(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+    autocast="float32_cpu",
     gradient_name="TriangularSolveBackward0",
     out=True,
     out_dtype="structured",

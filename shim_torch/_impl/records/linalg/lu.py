@@ -184,6 +184,7 @@ def _row_order(xp, pivots, rows):
 
 @composite(
     "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+    autocast="float32_cpu",
     gradient_name="LinalgLuSolveBackward0",
     out=True,
     out_dtype="structured",

@@ -90,7 +90,7 @@ def _mv_shape(self, vec):
     grad={"self": lambda g, vec: g.outer(vec.conj()), "vec": lambda g, self: self.t().conj().mv(g)},
     one_dtype=True,
     refuses=(("b", "addmv_impl_cpu"),),
-    autocast="lower_precision",
+    autocast="lower_precision_cuda",
     out_dtype="structured",
 )
 def mv(xp, self, vec):
@@ -122,7 +122,7 @@ def _dot_check(self, tensor):
     grad={"self": lambda g, tensor: g * tensor.conj(), "tensor": lambda g, self: g * self.conj()},
     one_dtype=True,
     refuses=(("b", "dot"),),
-    autocast="promote",
+    autocast="promote_cuda",
     out_dtype="result dtype {O} does not match input dtype {R}",
 )
 def dot(xp, self, tensor):
@@ -136,7 +136,7 @@ def dot(xp, self, tensor):
     out=True,
     one_dtype=True,
     refuses=(("b", "dot"),),
-    autocast="promote",
+    autocast="promote_cuda",
     out_dtype="result dtype {O} does not match input dtype {R}",
 )
 def vdot(self, other):
@@ -236,7 +236,7 @@ def _batched(x, y, drop_row, drop_col):
     function=False,
     method=False,
     out=True,
-    autocast="promote",
+    autocast="promote_cuda",
     out_dtype="tensordot: Expected the output tensor to have dtype {R}, but got an output tensor with dtype {O}",
     writes_out_last=True,
 )
@@ -276,7 +276,13 @@ def _size(t, dims):
     return n
 
 
-@composite("trace(Tensor self) -> Tensor", gradient_name="TraceBackward0", native="trace", refuses=(("bC", "trace"),))
+@composite(
+    "trace(Tensor self) -> Tensor",
+    autocast="float32_cpu",
+    gradient_name="TraceBackward0",
+    native="trace",
+    refuses=(("bC", "trace"),),
+)
 def trace(self):
     """The sum of a matrix's diagonal; integers are summed in int64."""
     if self.dim() != 2:

@@ -197,6 +197,7 @@ def linalg_diagonal(A, offset, dim1, dim2):
 
 @composite(
     "linalg_tensorinv(Tensor self, int ind=2) -> Tensor",
+    autocast="float32_cpu",
     out=True,
     **_LINALG,
     cast_error="tensorinv: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",
@@ -225,6 +226,7 @@ def _product(sizes: Any) -> int:
 
 @composite(
     "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
+    autocast="float32_cpu",
     out=True,
     **_LINALG,
     cast_error="tensorsolve: Expected result to be safely castable from {R} dtype, but got result with dtype {O}",

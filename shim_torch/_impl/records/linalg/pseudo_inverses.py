@@ -139,7 +139,7 @@ def pinv_tensor(self, rcond, hermitian):
     return _pinv(self, 0.0, rcond, hermitian)
 
 
-@composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
+@composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor", autocast="float32_cpu")
 def pinverse(self, rcond):
     """Moore and Penrose's inverse (*, n, m) of (*, m, n); singular values up to ``rcond`` · largest count as zero."""
     return _pinv(self, 0.0, rcond, False)

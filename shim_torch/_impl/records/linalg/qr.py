@@ -66,7 +66,7 @@ def _qr_square_grad(g0: Any, g1: Any, Q: Any, R: Any) -> Any:
     return adjoint(aten.linalg_solve_triangular(R, adjoint(x), upper=True))
 
 
-@op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", shape=_qr_shape, dtype=lambda A: (A.dtype, [A.dtype] * 2),
+@op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", autocast="float32_cpu", shape=_qr_shape, dtype=lambda A: (A.dtype, [A.dtype] * 2),
     out=True, grad={"A": _qr_grad}, order=("columns", "columns"), native="qr", **_LINALG, out_dtype="structured")  # fmt: skip
 def linalg_qr(xp, A, mode):
     """Q with orthonormal columns and upper triangular R of A = Q R.
@@ -89,6 +89,7 @@ def linalg_qr(xp, A, mode):
 
 @composite(
     "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+    autocast="float32_cpu",
     out=True,
     out_dtype="structured",
     out_error_name="linalg_qr",

@@ -68,7 +68,7 @@ def _svd_grad(g0: Any, g1: Any, g2: Any, result0: Any, result1: Any, result2: An
     return out
 
 
-@op("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", shape=_svd_shape,
+@op("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", autocast="float32_cpu", shape=_svd_shape,
     dtype=lambda A: (A.dtype, [A.dtype, A.dtype.to_real(), A.dtype]), out=True, grad={"A": _svd_grad},
     order=("columns", None, "columns"), native="svd", **_LINALG, out_dtype="structured", out_error_name="_linalg_svd")  # fmt: skip
 def linalg_svd(xp, A, full_matrices, driver):
@@ -101,6 +101,7 @@ def linalg_svd(xp, A, full_matrices, driver):
 
 @composite(
     "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
+    autocast="float32_cpu",
     out=True,
     **_LINALG,
     out_dtype="structured",
@@ -122,6 +123,7 @@ def _svdvals_of(xp, A):
 
 @composite(
     "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
+    autocast="float32_cpu",
     out=True,
     out_dtype="structured",
     out_error_name="_linalg_svd",

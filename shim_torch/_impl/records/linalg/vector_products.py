@@ -70,7 +70,7 @@ composite(
     out=True,
     native="vector_product_whole",
     batching="along_dim",
-    autocast="promote",
+    autocast="promote_cuda",
     out_dtype="structured",
     out_error_name="linalg_cross",
 )

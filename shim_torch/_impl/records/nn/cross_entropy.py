@@ -81,7 +81,7 @@ def bce_logits_each(xp, self, target):
     **_NN,
     also="torch",
     refuses=(("bic", "log_sigmoid_cpu"),),
-    autocast="float32_cuda",
+    autocast="float32",
 )
 def binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction):
     """The binary cross entropy of sigmoid(input) with the targets, computed so that no logarithm of zero comes up.

@@ -62,6 +62,7 @@ _MOST_MARKED = 32 * 1024  # classes of a row in one kernel
 
 @composite(
     "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    autocast="float32_cpu",
     gradient_name=True,
     function=False,
     method=False,

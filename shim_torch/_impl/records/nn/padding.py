@@ -143,7 +143,10 @@ def _declare(n: int) -> None:
     size = f"SymInt[{2 * n}] padding"
     for name, mode in (("reflection_pad", "reflect"), ("replication_pad", "replicate")):
         schema = f"{name}{n}d(Tensor self, {size}) -> Tensor"
-        composite(schema, out=True, follows=("self",), native=name, gradient_name=True, **_HIDDEN)(_kernel(n, mode))
+        autocast = {} if (mode, n) == ("reflect", 3) else {"autocast": "float32_cpu"}
+        composite(schema, **autocast, out=True, follows=("self",), native=name, gradient_name=True, **_HIDDEN)(
+            _kernel(n, mode)
+        )
 
 
 for _n in (1, 2, 3):

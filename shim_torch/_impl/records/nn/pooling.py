@@ -187,7 +187,7 @@ def adaptive_max_pool1d(self, output_size):
 
 
 @composite(
-    "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", gradient_name=True,
+    "max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", autocast="float32_cpu", gradient_name=True,
     method=False, function=False, follows=("self",), refuses=(("bic", "max_unpool2d"),))  # fmt: skip
 def max_unpool2d(self, indices, output_size):
     """``input`` at the places that ``max_pool2d`` found (flat in height and width, int64), zeros elsewhere."""
@@ -195,7 +195,7 @@ def max_unpool2d(self, indices, output_size):
 
 
 @composite(
-    "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", gradient_name=True,
+    "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", autocast="float32_cpu", gradient_name=True,
     method=False, function=False, refuses=(("bic", "max_unpool3d"),))  # fmt: skip
 def max_unpool3d(self, indices, output_size, stride, padding):
     """``input`` at the places that ``max_pool3d`` found (flat in the last three dims, int64), zeros elsewhere."""

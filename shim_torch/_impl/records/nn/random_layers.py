@@ -193,6 +193,7 @@ def _fractional(self: Any, kernel: Any, output: Any, samples: Any) -> Any:
 
 composite(
     "fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    autocast="float32_cpu",
     gradient_name=True,
     function=False,
     method=False,
@@ -200,6 +201,7 @@ composite(
 )(_fractional)
 composite(
     "fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    autocast="float32_cpu",
     gradient_name=True,
     function=False,
     method=False,

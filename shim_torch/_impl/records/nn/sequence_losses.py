@@ -227,6 +227,7 @@ def _ctc(
 
 @composite(
     "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+    autocast="float32_cpu",
     method=False,
     also="torch",
     refuses=(("bicl", "ctc_loss_cpu"),),
@@ -239,6 +240,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction
 
 @composite(
     "ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
+    autocast="float32_cpu",
     method=False,
     also="torch",
     refuses=(("bicl", "ctc_loss_cpu"),),

@@ -121,7 +121,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
         grad=_grads,
         native=f"real_{_name}" if _name in ("atan2", "hypot") else _name,
         aliases=("arctan2",) if _name == "atan2" else (),
-        **({"autocast": "promote"} if _name == "atan2" else {}),
+        **({"autocast": "promote_cuda"} if _name == "atan2" else {}),
         keep=("self", "other") if _name == "nextafter" else (),
     )((lambda f: lambda xp, self, other: f(xp, self, other))(_BODIES.get(_name) or _of_xp(_np)))
 

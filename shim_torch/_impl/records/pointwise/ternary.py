@@ -27,7 +27,7 @@ def _tensors3(self, tensor1, tensor2):
         "tensor2": lambda g, tensor1, value: g * conjugate(tensor1 if value == 1 else tensor1 * value),
     },
     refuses=(("b", "addcmul_cpu_out"),),
-    autocast="promote",
+    autocast="promote_cuda",
     old_orders=("self value tensor1 tensor2",),
 )
 def addcmul(xp, self, tensor1, tensor2, value):
@@ -58,7 +58,7 @@ def _addcdiv_dtype(self, tensor1, tensor2):
         "tensor1": lambda g, tensor2, value: g * conjugate(value) / conjugate(tensor2),
         "tensor2": lambda g, tensor1, tensor2, value: -g * conjugate(value * tensor1 / (tensor2 * tensor2)),
     },
-    autocast="promote",
+    autocast="promote_cuda",
     old_orders=("self value tensor1 tensor2",),
 )
 def addcdiv(xp, self, tensor1, tensor2, value):

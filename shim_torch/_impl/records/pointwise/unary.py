@@ -98,7 +98,15 @@ unary_op(
     aliases=("arcsinh",),
     sparse="zero_preserving",
 )
-unary_op("acosh", array_function("arccosh"), lambda g, self: g * (self.pow(2) - 1).rsqrt().conj(), aliases=("arccosh",))
+
+
+def _acosh_grad(g, self):
+    if self.is_complex():  # one root of a product would be on the other branch where the real part is negative
+        return g * ((self - 1).rsqrt() * (self + 1).rsqrt()).conj()
+    return g * (self.pow(2) - 1).rsqrt()
+
+
+unary_op("acosh", array_function("arccosh"), _acosh_grad, aliases=("arccosh",))
 unary_op(
     "atanh",
     array_function("arctanh"),

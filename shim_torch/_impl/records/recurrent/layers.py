@@ -70,7 +70,11 @@ _INPUT = (
 _DATA = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
 
 
-@composite(f"lstm.input(Tensor input, Tensor[] hx, {_INPUT}) -> (Tensor, Tensor, Tensor)", **_METHODLESS)
+@composite(
+    f"lstm.input(Tensor input, Tensor[] hx, {_INPUT}) -> (Tensor, Tensor, Tensor)",
+    **_METHODLESS,
+    autocast="lower_precision_cpu",
+)
 def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """A long short-term memory of several layers, of two directions where ``bidirectional``: (outputs, last h, last c).
 

@@ -272,7 +272,7 @@ def norm_except_dim(v, pow, dim):
     gradient_name="RenormBackward0",
     inplace=True,
     out=True,
-    autocast="float32",
+    autocast="float32_cuda",
     out_dtype="structured",
 )
 def renorm(self, p, dim, maxnorm):

@@ -75,6 +75,7 @@ for _name in ("quantile", "nanquantile"):
     for _overload in ("(Tensor self, Tensor q", ".scalar(Tensor self, float q"):
         composite(
             f"{_name}{_overload}, {_Q}",
+            autocast="float32_cpu",
             out=True,
             writes_out_last=True,
             out_dtype="quantile() out tensor must be same dtype as the input tensor",

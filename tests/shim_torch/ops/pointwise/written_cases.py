@@ -22,6 +22,7 @@ def inputs(torch):
         "x": x,
         "i": torch.arange(3, dtype=torch.int32),
         "z": torch.ones(3, dtype=torch.complex64),
+        "left": torch.tensor([1 + 2j, -1 + 2j, -3 - 0.1j, -0.3 + 0.1j], dtype=torch.complex128, requires_grad=True),
         "leaf": pattern(torch, 3, seed=2).requires_grad_(),
         "nan": torch.tensor([complex("nan"), complex("inf"), 0j, 1 + 2j, -1 + 0j, 2j], dtype=torch.complex128),
         **{f"{n}_": (lambda name: lambda a, b: getattr(a.clone(), f"{name}_")(b))(n) for n in names},
@@ -72,3 +73,7 @@ nan / complex(0, float('inf'))
 nan / torch.full((6,), -float('inf'))
 """.strip().splitlines()
 )
+CASES += [
+    f"torch.autograd.grad(left.{name}().real.sum(), left)"
+    for name in ("acosh", "acos", "asin", "asinh", "atanh", "log1p", "rsqrt")
+]
