@@ -33,7 +33,7 @@ struct Div {
   static std::complex<T> f(std::complex<T> a, std::complex<T> b) {  // by the larger part, so that no square overflows
     const T re = std::fabs(b.real()), im = std::fabs(b.imag()), most = re > im ? re : im, scale = T(1) / most;
     if (most == T(0) && re == T(0)) return {a.real() / most, a.imag() / most};  // not of a part that is no number
-    if (std::isinf(most)) {  // what is finite gives 0
+    if (std::isinf(most)) {                                                     // what is finite gives 0
       const T ratio = re >= im ? b.imag() / b.real() : b.real() / b.imag();
       const T part = T(1) / (re >= im ? b.real() + b.imag() * ratio : b.real() * ratio + b.imag());
       if (re >= im) return {(a.real() + a.imag() * ratio) * part, (a.imag() - a.real() * ratio) * part};
