@@ -205,3 +205,11 @@ def test_tensors_of_numbers() -> None:
             torch.tensor(data)
     with pytest.raises(RuntimeError, match="cannot be converted to type"):
         torch.tensor([300], dtype=torch.uint8)
+
+
+def test_tensors_that_need_gradients_are_not_exported():
+    x = torch.ones(2, requires_grad=True)
+    for t in (x, x * 2):
+        with pytest.raises(BufferError, match="Can't export tensors that require gradient, use tensor.detach"):
+            torch.from_dlpack(t)
+    assert torch.from_dlpack(x.detach()).data_ptr() == x.data_ptr()

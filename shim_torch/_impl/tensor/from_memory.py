@@ -96,6 +96,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     if isinstance(ext_tensor, Tensor):
         if ext_tensor.is_meta:
             raise ValueError("Unknown device type meta for Dlpack")
+        if ext_tensor.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if ext_tensor.is_conj():
             raise BufferError("Can't export tensors with the conjugate bit set")
         held = ext_tensor._neg_view().detach() if ext_tensor.is_neg() else ext_tensor  # as memory holds it
