@@ -253,9 +253,8 @@ namespace {
 
 // The dim of a view to take apart, the shortest one, where elements of it share memory; -1: none do.
 int dim_apart(const Geometry& v) {
-  std::vector<size_t> order;
-  for (size_t i = 0; i < v.sizes.size(); ++i)
-    if (v.sizes[i] > 1) order.push_back(i);
+  std::vector<size_t> order(v.sizes.size());
+  for (size_t& i : order) i = size_t(&i - order.data());
   std::ranges::sort(order, {}, [&](size_t i) { return v.strides[i]; });
   int64_t reach = 0;
   for (size_t i : order) {
@@ -265,24 +264,17 @@ int dim_apart(const Geometry& v) {
   return -1;
 }
 
-// g added to what `view` is of `result`, of which an element counts as often as the view has it.
-void add_within(const Tensor& result, const Geometry& base, const Geometry& view, const Tensor& g) {
-  const EngineOps& ops = engine_ops();
-  const int apart = dim_apart(view);
-  if (apart < 0) {
-    const Tensor part = within(result, base, view);
-    ops.copy_(part, ops.add(part, g));
-    return;
-  }
-  Geometry slice = view;
-  slice.sizes.erase(slice.sizes.begin() + apart), slice.strides.erase(slice.strides.begin() + apart);
-  Dims sizes(g->sizes().begin(), g->sizes().end()), strides(g->strides().begin(), g->strides().end());
-  const int64_t step = strides[size_t(apart)], start = g->storage_offset();
-  sizes.erase(sizes.begin() + apart), strides.erase(strides.begin() + apart);
-  for (int64_t i = 0; i < view.sizes[size_t(apart)]; ++i) {
-    add_within(result, base, slice, ops.as_strided(g, sizes, strides, start + i * step));
-    slice.offset += view.strides[size_t(apart)];
-  }
+// g added to what `to` is of `result`, of which an element counts as often as it has it.
+void add_within(const Tensor& result, const Geometry& base, Geometry to, const Tensor& g) {
+  const int apart = dim_apart(to);
+  if (const Tensor part = within(result, base, to); apart < 0)
+    return engine_ops().copy_(part, engine_ops().add(part, g));
+  Geometry from = geometry_of(*g);
+  const int64_t n = to.sizes[size_t(apart)], step = to.strides[size_t(apart)], own = from.strides[size_t(apart)];
+  for (Geometry* x : {&to, &from})
+    x->sizes.erase(x->sizes.begin() + apart), x->strides.erase(x->strides.begin() + apart);
+  for (int64_t i = 0; i < n; ++i, to.offset += step, from.offset += own)
+    add_within(result, base, to, engine_ops().as_strided(g, from.sizes, from.strides, from.offset));
 }
 
 }  // namespace

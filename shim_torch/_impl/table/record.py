@@ -42,9 +42,8 @@ TRAITS: dict[str, str] = {
     "dynamic_shape": "the shapes of the results depend on values (table/meta.py)",
     "symbol": "the Python symbol that it is: 'add' for + (table/symbols.py)",
     "also": "'torch': torch has it beside nn.functional's function of that name (functional.py)",
-    "autocast": "modes.cpp: autocast computes it in 'lower_precision', 'float16', the widest of its tensors "
-    "('promote'), 'float32', or where one device alone does so 'float32_cpu', 'float32_cuda', 'lower_precision_cpu', 'lower_precision_cuda', "
-    "'promote_cuda', 'float32_cpu_promote_cuda'",
+    "autocast": "modes.cpp: autocast computes it in 'lower_precision', 'float16', 'float32', the widest of its tensors "
+    "('promote'), or otherwise where a device is named, 'float32_cpu_promote_cuda' (traits.h: CastPolicy)",
     "numbers": "define.cpp: Python numbers may stand for its tensors: 'any', 'not_first', or 'not_all' of them",
     "number_overloads": "shown_call.cpp: PyTorch's overloads where the second operand is a number, where the first is, "
     "and the in-place one where it differs",
