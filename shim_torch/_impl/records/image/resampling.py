@@ -199,7 +199,7 @@ def _span_weights(
     x: Any, size: int, out: int, given: float | None, align_corners: bool, kernel: Any, support: float
 ) -> tuple[Any, Any, Any]:
     """What every source gives to every result (out, size), and where each result's sources begin and end."""
-    scale = 1.0 if size == out else _scale(size, out, given, align_corners)
+    scale = _scale(size, out, given, align_corners)
     reach, inverse = (support * scale, 1 / scale) if scale >= 1 else (support, 1.0)
     centre = (scale * (_places(x, out) + 0.5)).unsqueeze(1)
     first = (centre - reach + 0.5).trunc().clamp(min=0)
@@ -227,6 +227,8 @@ def _antialiased(self: Any, output_size: Any, align_corners: bool, scales: Any, 
         return _whole(
             self, lambda x, *to: _antialiased(x, to[0], align_corners, to[1], kernel, support), output_size, scales
         )
+    if not self.is_cuda:  # PyTorch's kernel for the CPU copies a dim that keeps its size, the one for CUDA does not
+        scales = [None if n == m else f for n, m, f in zip(output_size, self.shape[2:], scales, strict=True)]
     if self.is_cuda and self.dtype in NARROW:
         return _antialiased(self.float(), output_size, align_corners, scales, kernel, support).to(self.dtype)
     if not self.is_meta and taps_here(self):
