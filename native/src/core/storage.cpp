@@ -158,7 +158,14 @@ void Storage::swap_data(Storage& other) {
   std::swap(resizable_, other.resizable_);
   std::swap(own_, other.own_);
   std::swap(exposed_, other.exposed_);
-  for (Storage* s : {this, &other}) s->whole_ = s->shrunk() ? nullptr : s->data_;
+  for (Storage* s : {this, &other}) s->whole_ = s->shrunk() ? nullptr : s->data_, s->changed();
+}
+
+uint64_t Storage::contents() noexcept {
+  static std::atomic<uint64_t> last{0};
+  uint64_t number = contents_.load(std::memory_order_relaxed);
+  if (!number) contents_.store(number = ++last, std::memory_order_relaxed);
+  return number;
 }
 
 std::shared_ptr<std::atomic<uint32_t>> Storage::share_version() {

@@ -47,7 +47,14 @@ class Storage final : public RefCounted, public Recycled<Storage> {
     return *version_;
   }  // counts in-place writes (tensors may carry a counter of their own)
   std::shared_ptr<std::atomic<uint32_t>>
-  share_version();        // that counter, for a tensor that leaves this storage and goes on counting
+  share_version();  // that counter, for a tensor that leaves this storage and goes on counting
+  void count_write() noexcept { ++*version_, changed(); }
+  // A number of what it holds that no other contents of any storage have: who keeps a copy of them asks again. Versions do not tell: `.data`
+  // has one of its own, and they can be set. Whoever writes says so, or who gives a writer the address (own_data()).
+  uint64_t contents() noexcept;
+  void changed() noexcept { contents_.store(0, std::memory_order_relaxed); }
+  static inline std::atomic<uint64_t> unseen_writes{
+      0};                 // counts what may have written anywhere: graphs of the user's, collectives
   void* pyobj = nullptr;  // the UntypedStorage object, borrowed
 
   // Deferred operators (trace/). Only memory of our allocators whose address nobody was given can be hidden: its owner might use it otherwise.
@@ -66,6 +73,7 @@ class Storage final : public RefCounted, public Recycled<Storage> {
  private:
   std::atomic<uint32_t> inline_version_{0};
   std::atomic<uint32_t> lent_{0};
+  std::atomic<uint64_t> contents_{0};  // 0: nobody asked since they changed
   std::atomic<uint32_t>* version_ = &inline_version_;
   std::shared_ptr<std::atomic<uint32_t>> shared_version_;  // where version_ points once the counter was shared
   void* revealed() const;

@@ -77,7 +77,10 @@ class TensorImpl final : public RefCounted, public Recycled<TensorImpl> {
 
   // In-place writes. Views and detach() share the counter of their base; `.data` gets one of its own.
   uint32_t version() const noexcept { return own_version_ ? own_version_->load() : storage_->version().load(); }
-  void bump_version() noexcept { own_version_ ? ++*own_version_ : ++storage_->version(); }
+  void bump_version() noexcept {
+    own_version_ ? ++*own_version_ : ++storage_->version();
+    storage_->changed();
+  }
   std::shared_ptr<std::atomic<uint32_t>>& own_version() noexcept { return own_version_; }
   void keep_version() {
     if (!own_version_) own_version_ = storage_->share_version();

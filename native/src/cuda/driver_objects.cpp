@@ -179,6 +179,7 @@ void launch_graph(int device, CUgraphExec exec, CUstream stream) {
   const Driver& d = require("torch.cuda.CUDAGraph.replay");
   OnDevice current(device);
   check(d.graph_launch(exec, stream), "cuGraphLaunch");
+  ++Storage::unseen_writes;
 }
 
 void destroy_graph(CUgraphExec exec, BlockPool* pool) {

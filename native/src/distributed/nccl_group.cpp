@@ -216,6 +216,7 @@ std::shared_ptr<NcclWork> NcclGroup::run(
   if (!alone) check(required().group_start(), "ncclGroupStart");
   try {
     for (const DeviceCollective& w : work->what_) issue(w, c.comm, stream);
+    ++Storage::unseen_writes;
   } catch (...) {
     if (!alone) library().group_end();
     work->state_ = NcclWork::State::done;  // it never began

@@ -35,6 +35,7 @@ void Work::finish() {
     divide_by(*what_.output, group_->size());
   for (const auto& [from, to] : what_.copies) copy_cpu(*to, *from);
   what_.copies.clear();
+  ++Storage::unseen_writes;
   what_.input = what_.output = {};
   state_ = State::done;
 }

@@ -124,6 +124,8 @@ PyObject* launch(const Record& r, const Call& call, const unsigned* grid, int de
     void* none = nullptr;  // scratch memory, global and of profiles: kernels that want some are not recorded
     arguments[n] = arguments[n + 1] = &none;
     if (PyErr_Occurred()) return nullptr;
+    for (const Launched& l : r.launched)  // once more: to get an address may run what reads the memory
+      if (l.slot == Slot::pointer) unwrap(call.values[l.parameter])->storage()->changed();
     cuda::OnDevice current(device);
     const int failed = cuda::driver().launch(r.function, grid[0], grid[1], grid[2], r.threads, 1, 1, r.shared,
         cuda::current_stream(device), arguments, nullptr);
