@@ -211,6 +211,7 @@ def test_operators(simulated, part):
     "part",
     [
         "values",
+        "columns",
         "training",
         "narrow_scores",
         "outside",

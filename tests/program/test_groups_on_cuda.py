@@ -36,6 +36,20 @@ def test_floats_compile(dtype):
 
 
 @with_nvrtc
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_images_with_channels_last_compile(dtype):
+    x = torch.randn(2, 8, 5, 6).to(dtype).to(memory_format=torch.channels_last)
+    a, b = torch.randn(8, 1, 1), torch.randn(2, 8, 1, 1)
+    r = Recording(x, a, b)
+    y = r.step("mul.Tensor", x, a)
+    r.returns(r.step("relu", y), r.step("add.Tensor", x, b))
+    assert logs(r) == [""]
+    r = Recording(x, a)
+    r.returns(r.step("sigmoid", r.step("mul.Tensor", x, a)))
+    assert logs(r) == [""]
+
+
+@with_nvrtc
 def test_integers_and_truth_values_compile():
     x, y = torch.arange(24).reshape(4, 6).t(), torch.arange(4, dtype=torch.int32)
     r = Recording(x, y)

@@ -65,13 +65,13 @@ void GroupMemory::put_numbers(const Group& g, std::span<const Scalar> parameters
   }
 }
 
-std::vector<std::string> group_macros(const Group& g, const std::vector<bool>& one) {
+std::vector<std::string> group_macros(const Group& g, const std::vector<Loaded>& how) {
   std::vector<std::string> m = {str("LOADS=", g.loads.size()), str("STORES=", g.stores.size()),
       str("NUMBERS=", g.numbers.size()), str("NODES=", g.nodes.size())};
   for (size_t k = 0; k < g.loads.size(); ++k) {
     m.push_back(str("T_I", k, "=", cuda::element_type(g.loads[k].ref.dtype)));
     m.push_back(str("C_I", k, "=", cuda::compute_type(g.loads[k].as)));
-    m.push_back(str("K_I", k, "=", int(one[k])));
+    m.push_back(str("K_I", k, "=", int(how[k])));
   }
   for (size_t k = 0; k < g.numbers.size(); ++k) m.push_back(str("C_N", k, "=", cuda::compute_type(g.numbers[k].in)));
   put_nodes(g, m);

@@ -17,7 +17,11 @@ struct GroupMemory {  // as in fused_nodes.cuh
 };
 
 std::string operand_name(Source);
-// Of loads, numbers, nodes and stores. `one`: which loads are one element for all, or for a row.
-std::vector<std::string> group_macros(const Group&, const std::vector<bool>& one);
+enum class Loaded : uint8_t {
+  each,
+  one,
+  of_column
+};  // an element for each of the group's, one for all or for a row, one a column
+std::vector<std::string> group_macros(const Group&, const std::vector<Loaded>&);  // of loads, numbers, nodes and stores
 
 }  // namespace shim::program

@@ -16,7 +16,22 @@ struct Strides {
   uint32_t spread = 0;
 };
 
+bool along_columns(const std::vector<int64_t>& steps, int64_t size) { return steps[0] == size && steps[1] == 0; }
+
 }  // namespace
+
+// As tensors with channels last and numbers of channels are.
+int64_t CudaGroup::columns_of(const Group& g) const {
+  if (nest_.sizes.size() != 2 || nest_.sizes[0] > INT32_MAX) return 0;
+  for (size_t k = 0; k < g.stores.size(); ++k)
+    if (!nest_.packed(nest_.stores[k], int64_t(itemsize(g.stores[k].ref.dtype)))) return 0;
+  for (size_t k = 0; k < g.loads.size(); ++k) {
+    const auto size = int64_t(itemsize(g.loads[k].ref.dtype));
+    if (!nest_.packed(nest_.loads[k], size) && !GroupNest::one(nest_.loads[k]) && !along_columns(nest_.loads[k], size))
+      return 0;
+  }
+  return nest_.sizes[0];
+}
 
 CudaGroup::CudaGroup(const Group& g) : nest_(g) {
   for (int64_t s : nest_.sizes) elements_ *= s;
@@ -33,6 +48,11 @@ CudaGroup::CudaGroup(const Group& g) : nest_(g) {
   for (size_t k = 0; k < g.loads.size(); ++k) place(g.loads[k].ref, nest_.loads[k], loads_);
   vector_ = nest_.sizes.empty() ? 1 : int(16 / widest);
   if (flat_) return;
+  columns_ = columns_of(g);
+  if (columns_) {
+    while (columns_ % vector_) vector_ /= 2;
+    return;
+  }
   dims_ = nest_.sizes.size();
   const auto limit = [&](const std::vector<Place>& places, const std::vector<std::vector<int64_t>>& steps) {
     for (size_t k = 0; k < places.size(); ++k) {
@@ -62,22 +82,29 @@ template <class Strides> void CudaGroup::fill(Strides& s, int vector) const {
 }
 
 std::vector<std::string> CudaGroup::macros(const Group& g, int vector) const {
-  std::vector<bool> one;
-  for (const std::vector<int64_t>& steps : nest_.loads) one.push_back(GroupNest::one(steps));
-  std::vector<std::string> m = group_macros(g, one);
-  for (const std::string& own : {str("V=", vector), str("FLAT=", int(flat_)), str("WIDE=", int(wide_))})
+  std::vector<Loaded> how;
+  for (size_t k = 0; k < g.loads.size(); ++k) {
+    const std::vector<int64_t>& steps = nest_.loads[k];
+    how.push_back(GroupNest::one(steps)                                                       ? Loaded::one
+                  : columns_ && along_columns(steps, int64_t(itemsize(g.loads[k].ref.dtype))) ? Loaded::of_column
+                                                                                              : Loaded::each);
+  }
+  std::vector<std::string> m = group_macros(g, how);
+  for (const std::string& own : {str("V=", vector), str("FLAT=", columns_ ? 2 : int(flat_)), str("WIDE=", int(wide_))})
     m.push_back(own);
   return m;
 }
 
 void CudaGroup::launch(cuda::CUfunction f, GroupMemory& memory, int vector, int device) const {
-  int64_t n = flat_ ? elements_ : elements_ / vector;
-  const int64_t each = flat_ ? int64_t(kThreads) * vector : int64_t(kThreads);
+  const bool all = flat_ || columns_;
+  int64_t n = all ? elements_ : elements_ / vector;
+  const int64_t each = all ? int64_t(kThreads) * vector : int64_t(kThreads);
   Strides strides;
-  void* arguments[] = {&n, &memory, &strides};
-  if (!flat_) fill(strides, vector);
+  auto columns = uint32_t(columns_);
+  void* arguments[] = {&n, &memory, columns_ ? static_cast<void*>(&columns) : &strides};
+  if (!all) fill(strides, vector);
   const int64_t blocks = (n + each - 1) / each;
-  cuda::launch(f, flat_ ? blocks : std::min(blocks, cuda::kGridBlocks), 1, kThreads, 1, arguments, device);
+  cuda::launch(f, all ? blocks : std::min(blocks, cuda::kGridBlocks), 1, kThreads, 1, arguments, device);
 }
 
 }  // namespace shim::program

@@ -106,9 +106,9 @@ void CudaRows::choose_threads() {
 }
 
 std::vector<std::string> CudaRows::macros(const Group& g, int vector) const {
-  std::vector<bool> one;
-  for (const Place& p : loads_) one.push_back(!p.in_vectors);
-  std::vector<std::string> m = group_macros(g, one);
+  std::vector<Loaded> kinds;
+  for (const Place& p : loads_) kinds.push_back(p.in_vectors ? Loaded::each : Loaded::one);
+  std::vector<std::string> m = group_macros(g, kinds);
   std::string phases, gives, puts, row_puts;
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const Node& n = g.nodes[i];

@@ -49,6 +49,24 @@ def values():
     assert not [why for _, why in status()["at_once_because"] if "CUDA" in why]
 
 
+def columns():
+    """Numbers of channels beside images with channels last, and rows beside matrices: whole accesses, and misaligned ones."""
+
+    def scaled(x, w, b):
+        return (x * w + b).relu(), x.sigmoid() - b
+
+    cases = [((2, 8, 3, 5), (8, 1, 1)), ((2, 6, 3, 5), (6, 1, 1)), ((7, 12), (12,)), ((3, 4, 9), (9,))]
+    for sizes, rows in cases:
+        compiled = torch.compile(scaled)
+        for i in range(6):
+            x, w, b = some(*sizes), some(*rows), some(int(torch.tensor(rows).prod()) + 1)[i % 2 :][: rows[0]].view(rows)
+            if len(sizes) == 4:
+                x = x.to(memory_format=torch.channels_last)
+            for got, expected in zip(compiled(x, w, b), scaled(x, w, b), strict=True):
+                assert got.stride() == expected.stride()
+                torch.testing.assert_close(got.cpu(), expected.cpu())
+
+
 def training():
     torch.manual_seed(0)
     models = [torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.LayerNorm(8), torch.nn.GELU(), torch.nn.Linear(8, 3))]

@@ -1,6 +1,6 @@
 #pragma once
 // A group of pointwise operators as one kernel (program/run_cuda.cpp), an expression given by macros (fused_nodes.cuh), and besides:
-//   V elements a thread and access, FLAT without strides, WIDE 64-bit indices.
+//   V elements a thread and access, FLAT without strides (2: and with loads of one element a column), WIDE 64-bit indices.
 #include "cuda/kernels/fused_nodes.cuh"
 
 #define THREADS 256
@@ -13,7 +13,7 @@ struct Strides {  // innermost first, in elements; of the innermost dim in group
 };
 
 // clang-format off
-#define FETCH(k) Pack<T_I##k, W> p##k; if (K_I##k == 0) p##k = fetched<T_I##k, W>(reinterpret_cast<const T_I##k*>(m.loads[k]) + at_load[k], spread >> k & 1);
+#define FETCH(k) Pack<T_I##k, W> p##k; if (K_I##k != 1) p##k = fetched<T_I##k, W>(reinterpret_cast<const T_I##k*>(m.loads[k]) + at_load[k], spread >> k & 1);
 #define RESULTS(k) Pack<T_O##k, W> r##k;
 #define PUT(k) *reinterpret_cast<Pack<T_O##k, W>*>(reinterpret_cast<T_O##k*>(m.stores[k]) + at_store[k]) = r##k;
 
@@ -39,7 +39,20 @@ template <int W> __device__ inline void packed(const Memory& m, i64 first) {
   elements<W>(m, at, at, 0);
 }
 
-#if FLAT
+#if FLAT == 2
+#define AT(k) at_load[k] = K_I##k == 2 ? column : first;
+#define TO(k) at_store[k] = first;
+// `n` elements, V a thread, in rows of `columns`, which V divides.
+extern "C" __global__ void __launch_bounds__(THREADS) fused_columns(i64 n, Memory m, u32 columns) {
+  const i64 first = (i64(blockIdx.x) * THREADS + threadIdx.x) * V;
+  if (first >= n) return;
+  const i64 column = n >> 32 ? i64(u64(first) % columns) : i64(u32(first) % columns);
+  i64 at_load[MOST_LOADS], at_store[MOST_STORES];
+  TIMES(LOADS, AT)
+  TIMES(STORES, TO)
+  elements<V>(m, at_load, at_store, 0);
+}
+#elif FLAT
 // `n` elements, V a thread.
 extern "C" __global__ void __launch_bounds__(THREADS) fused(i64 n, Memory m) {
   const i64 first = (i64(blockIdx.x) * THREADS + threadIdx.x) * V;

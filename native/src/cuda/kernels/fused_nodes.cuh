@@ -1,7 +1,7 @@
 #pragma once
 // What a group computes (program/cuda_nodes.cpp), an expression given by macros:
 //   LOADS, STORES, NUMBERS, NODES how many there are; of load k: T_Ik its element type, C_Ik what it is computed in, K_Ik 1 where it is
-//   one element for all (of a row, where there are rows); of store k: T_Ok, and V_Ok its value; of number k: C_Nk; of node k: F_k how it is
+//   one element for all (of a row, where there are rows), 2 where it is one a column; of store k: T_Ok, and V_Ok its value; of number k: C_Nk; of node k: F_k how it is
 //   called (below), OP_k its functor, C_k what operands are converted to, R_k what it gives, X_k, Y_k, Z_k, W_k its operands: i0 a load,
 //   n0 a number, v0 a node. T0 as functors.cuh has it.
 #define OP copy_
