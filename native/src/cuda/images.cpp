@@ -15,10 +15,10 @@ namespace {
 const Family planes{"images"};
 constexpr int kImagesThreads = 256;
 
-template <class E> Kernel<E> plane_kernel(DType t, const char* macro, int kind, int device) {
-  return find_kernel<E>(planes, key_of(int(t), kind, macro ? 1 : 0), device, [&] {
-    std::vector<std::string> macros{
-        std::string("ELEMENT=") + element_type(t), std::string("C=") + compute_type(compute_dtype(t)), "V=1"};
+template <class E> Kernel<E> plane_kernel(DType t, const char* macro, int kind, int device, int vector = 1) {
+  return find_kernel<E>(planes, key_of(int(t), kind, macro ? 1 : 0, vector), device, [&] {
+    std::vector<std::string> macros{std::string("ELEMENT=") + element_type(t),
+        std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector)};
     if (macro) macros.push_back(std::string(macro) + "=" + std::to_string(kind));
     return macros;
   });
@@ -37,9 +37,20 @@ template <class E, class... A> void launch_each(Kernel<E> f, int64_t n, int devi
   launch(f, {(n + kImagesThreads - 1) / kImagesThreads, 1, kImagesThreads}, device, arguments...);
 }
 
+struct Inner {
+  uint32_t groups = 1;  // of channels that are last
+  int vector = 1;       // channels of a group
+};
+Inner inner_of(const Tensor& x, const Tensor& out) {
+  if (x->dim() < 5) return {};
+  const int64_t channels = x->sizes()[4];
+  const int vector = vector_for(channels, {&x, &out});
+  return {uint32_t(channels / vector), vector};
+}
 Tensor planes_like(const Tensor& x, const Sides& s, bool inputs, DType t) {
   Dims sizes{x->sizes()[0]};
   for (const Side& side : s.of) sizes.push_back(inputs ? side.size : side.out);
+  if (x->dim() > 4) sizes.push_back(x->sizes()[4]);
   return empty(sizes, t, x->device());
 }
 
@@ -51,40 +62,48 @@ Outcome<Tensor> box_max(const Tensor& x, const Sides& s, Tensor* indices) {
   if (const char* why = unfit({&x, &out})) return NotMine{why};
   if (indices) *indices = planes_like(x, s, false, DType::i64);
   if (!out->numel()) return out;
-  const auto f = plane_kernel<entries::images::box_max>(x->dtype(), nullptr, 0, device);
+  const auto [inner, vector] = inner_of(x, out);
+  const auto f = plane_kernel<entries::images::box_max>(x->dtype(), nullptr, 0, device, vector);
   if (!f) return kNotCompiled;
-  uint32_t n = uint32_t(out->numel());
+  uint32_t n = uint32_t(out->numel() / vector);
   Sides sides = s;
-  launch_each(f, n, device, x->data(), out->data(), indices ? (*indices)->data() : nullptr, n, sides.of[0], sides.of[1],
-      sides.of[2]);
+  launch_each(f, n, device, x->data(), out->data(), indices ? (*indices)->data() : nullptr, n, inner, sides.of[0],
+      sides.of[1], sides.of[2]);
   return out;
 }
 
 namespace {
 
-template <class E>
-Outcome<Tensor> means(const Tensor& x, const Sides& s, bool back, bool include_pad, int64_t divisor) {
-  const int device = x->device().index;
-  Tensor out = planes_like(x, s, back, x->dtype());
-  if (const char* why = unfit({&x, &out})) return NotMine{why};
-  if (divisor > INT32_MAX || divisor < -INT32_MAX) return NotMine{"a divisor of more than 31 bits"};
-  if (!out->numel()) return out;
-  const auto f = plane_kernel<E>(x->dtype(), nullptr, 0, device);
-  if (!f) return kNotCompiled;
-  uint32_t n = uint32_t(out->numel());
-  Sides sides = s;
-  launch_each(
-      f, n, device, x->data(), out->data(), n, include_pad, int(divisor), sides.of[0], sides.of[1], sides.of[2]);
-  return out;
+// Why there are no means; null where there are.
+const char* no_means(const Tensor& x, const Tensor& out, int64_t divisor) {
+  if (const char* why = unfit({&x, &out})) return why;
+  return divisor > INT32_MAX || divisor < -INT32_MAX ? "a divisor of more than 31 bits" : nullptr;
 }
 
 }  // namespace
 
 Outcome<Tensor> box_mean(const Tensor& x, const Sides& s, bool include_pad, int64_t divisor) {
-  return means<entries::images::box_mean>(x, s, false, include_pad, divisor);
+  const int device = x->device().index;
+  Tensor out = planes_like(x, s, false, x->dtype());
+  if (const char* why = no_means(x, out, divisor)) return NotMine{why};
+  if (!out->numel()) return out;
+  const auto [inner, vector] = inner_of(x, out);
+  const auto f = plane_kernel<entries::images::box_mean>(x->dtype(), nullptr, 0, device, vector);
+  if (!f) return kNotCompiled;
+  launch_each(f, uint32_t(out->numel() / vector), device, x->data(), out->data(), uint32_t(out->numel() / vector),
+      inner, include_pad, int(divisor), s.of[0], s.of[1], s.of[2]);
+  return out;
 }
 Outcome<Tensor> box_mean_backward(const Tensor& g, const Sides& s, bool include_pad, int64_t divisor) {
-  return means<entries::images::box_mean_backward>(g, s, true, include_pad, divisor);
+  const int device = g->device().index;
+  Tensor out = planes_like(g, s, true, g->dtype());
+  if (const char* why = no_means(g, out, divisor)) return NotMine{why};
+  if (!out->numel()) return out;
+  const auto f = plane_kernel<entries::images::box_mean_backward>(g->dtype(), nullptr, 0, device);
+  if (!f) return kNotCompiled;
+  uint32_t n = uint32_t(out->numel());
+  launch_each(f, n, device, g->data(), out->data(), n, include_pad, int(divisor), s.of[0], s.of[1], s.of[2]);
+  return out;
 }
 
 namespace {
@@ -95,22 +114,26 @@ template <class C> struct Stretched {
 };
 
 template <class C>
-void stretch(Kernel<entries::images::resize> f, const Tensor& x, const Tensor& out, const Stretch (&sides)[3]) {
+void stretch(
+    Kernel<entries::images::resize> f, const Tensor& x, const Tensor& out, Inner inner, const Stretch (&sides)[3]) {
   Stretched<C> s[3];
   for (int d = 0; d < 3; ++d) s[d] = {sides[d].size, sides[d].out, sides[d].aligned, C(sides[d].scale)};
-  uint32_t n = uint32_t(out->numel());
-  launch_each(f, n, x->device().index, x->data(), out->data(), n, s[0], s[1], s[2]);
+  uint32_t n = uint32_t(out->numel() / inner.vector);
+  launch_each(f, n, x->device().index, x->data(), out->data(), n, inner.groups, s[0], s[1], s[2]);
 }
 
 }  // namespace
 
 Outcome<Tensor> resize(Stretching how, const Tensor& x, const Stretch (&sides)[3]) {
-  const Tensor out = empty(Dims{x->sizes()[0], sides[0].out, sides[1].out, sides[2].out}, x->dtype(), x->device());
+  Dims sizes{x->sizes()[0], sides[0].out, sides[1].out, sides[2].out};
+  if (x->dim() > 4) sizes.push_back(x->sizes()[4]);
+  const Tensor out = empty(sizes, x->dtype(), x->device());
   if (const char* why = unfit({&x, &out})) return NotMine{why};
   if (!out->numel()) return out;
-  const auto f = plane_kernel<entries::images::resize>(x->dtype(), "KIND", int(how), x->device().index);
+  const Inner inner = inner_of(x, out);
+  const auto f = plane_kernel<entries::images::resize>(x->dtype(), "KIND", int(how), x->device().index, inner.vector);
   if (!f) return kNotCompiled;
-  x->dtype() == DType::f64 ? stretch<double>(f, x, out, sides) : stretch<float>(f, x, out, sides);
+  x->dtype() == DType::f64 ? stretch<double>(f, x, out, inner, sides) : stretch<float>(f, x, out, inner, sides);
   return out;
 }
 

@@ -12,7 +12,8 @@ struct Sides {
   Side of[3];
 };  // depth, height, width
 
-// Pools and other sizes: of contiguous (planes, depth, height, width) of real floats, with the sides' out sizes.
+// Pools and other sizes: of contiguous (planes, depth, height, width) of real floats, with the sides' out sizes. A fifth dim, of channels,
+// is kept, but by box_mean_backward().
 // `indices` (may be null) gets the flat indices within the planes.
 Outcome<Tensor> box_max(const Tensor& x, const Sides&, Tensor* indices);
 // `divisor` 0: the number of elements in the window, padding counted where `include_pad`.

@@ -26,8 +26,23 @@ Tensor as_planes(const Tensor& x, int n, Sides* s) {
   return view(*contiguous(x), sizes);
 }
 
+Tensor as_planes_of_channels(const Tensor& x, int n, Sides* s) {
+  if (n != 2 || x->dim() != 4 || x->numel() > INT32_MAX || !x->is_contiguous(MemoryFormat::channels_last) ||
+      suggest_memory_format(*x) != MemoryFormat::channels_last)
+    return {};
+  const IntArrayRef of = x->sizes();
+  for (size_t d : {1, 2}) s->of[d].size = s->of[d].out = int(of[d + 1]);
+  const Dims sizes{of[0], 1, of[2], of[3], of[1]};
+  return make<TensorImpl>(x->storage(), x->dtype(), sizes, contiguous_strides(sizes), x->storage_offset());
+}
+
 Outcome<Tensor> planes_back(Outcome<Tensor> out, const Tensor& x, int n) {
   if (!out) return out.why();
+  if ((*out)->dim() == 5) {
+    const IntArrayRef of = (*out)->sizes();
+    const Dims sizes{of[0], of[4], of[2], of[3]};
+    return Tensor(make<TensorImpl>((*out)->storage(), (*out)->dtype(), sizes, channels_last_strides(sizes), 0));
+  }
   Dims sizes(x->sizes().begin(), x->sizes().end());
   for (int i = 0; i < n; ++i) sizes[sizes.size() - size_t(n) + size_t(i)] = (*out)->sizes()[size_t(4 - n + i)];
   return in_format_of(view(**out, sizes), x);

@@ -12,7 +12,9 @@ bool numbers_of(IntArrayRef given, int n, int64_t least, Dims* to);
 Tensor in_format_of(const Tensor& t, const Tensor& like);  // t in the memory format that `like` suggests
 // (planes, depth, height, width) of an input whose last n dims are pooled; null where it has no dims for that.
 Tensor as_planes(const Tensor& x, int n, Sides*);
-// A result of planes with the input's leading dims, in its memory format.
+// (batch, 1, height, width, channels) of images with channels last; null where x lies otherwise.
+Tensor as_planes_of_channels(const Tensor& x, int n, Sides*);
+// A result of planes, or of these, with the input's leading dims, in its memory format.
 Outcome<Tensor> planes_back(Outcome<Tensor> out, const Tensor& x, int n);
 
 }  // namespace shim::cuda

@@ -14,10 +14,11 @@ struct Pooled {
   Sides sides;
 };
 
-Outcome<Pooled> pooled(const Tensor& x, int n) {
+Outcome<Pooled> pooled(const Tensor& x, int n, bool channels_last = true) {
   if (const char* why = not_floats({&x})) return NotMine{why};
   Pooled p;
-  p.planes = as_planes(x, n, &p.sides);
+  if (channels_last) p.planes = as_planes_of_channels(x, n, &p.sides);
+  if (!p.planes) p.planes = as_planes(x, n, &p.sides);
   if (!p.planes) return kOtherSizes;
   return p;
 }
@@ -121,7 +122,7 @@ Outcome<Tensor> mean_pool(const Tensor& self, IntArrayRef kernel, IntArrayRef st
 
 Outcome<Tensor> mean_pool_backward(const Tensor& g, IntArrayRef size, IntArrayRef kernel, IntArrayRef stride,
     IntArrayRef padding, bool include_pad, int64_t divisor) {
-  auto of_result = pooled(g, 2);
+  auto of_result = pooled(g, 2, false);
   if (!of_result) return of_result.why();
   Sides s;
   Dims sizes;

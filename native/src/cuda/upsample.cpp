@@ -58,7 +58,10 @@ Outcome<Tensor> upsample(const Upsampling& u, const Tensor& x, std::optional<Int
   Stretch s[3];
   if (size.size() != size_t(n) || !stretches_of(x, n, size, scales, align_corners, s)) return kOtherSizes;
   const Dims planes{x->sizes()[0] * x->sizes()[1], s[0].size, s[1].size, s[2].size};
-  return planes_back(resize(u.how, view(*contiguous(x), planes), s), x, n);
+  Sides sides;
+  Tensor in = as_planes_of_channels(x, n, &sides);
+  if (!in) in = view(*contiguous(x), planes);
+  return planes_back(resize(u.how, in, s), x, n);
 }
 
 Outcome<Tensor> upsample_vec(

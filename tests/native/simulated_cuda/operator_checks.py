@@ -23,7 +23,7 @@ def natively(name, f, *args, exact=True):
     assert (after[0], after[1] > before[1]) == (before[0], True), f"{name} ran no kernel"
     pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
     for x, y in pairs:
-        torch.testing.assert_close(x.cpu(), y, rtol=0 if exact else 1e-5, atol=0 if exact else 1e-5)
+        torch.testing.assert_close(x.cpu(), y, rtol=0 if exact else 1e-5, atol=0 if exact else 1e-5, equal_nan=True)
     return found
 
 
@@ -92,6 +92,29 @@ def moves():
     natively("aten::flip", lambda t: t.t().flip(0), x)
     natively("aten::take", torch.take, x, torch.tensor([[3, -1], [0, 5]]))
     natively("aten::diag_embed", lambda t: torch.diag_embed(t, 1, 0, 2), x)
+
+
+def pools():
+    for x in (torch.rand(2, 3, 9, 8), torch.rand(2, 3, 9, 8).to(memory_format=torch.channels_last)):
+        x[0, 1, 2, 3] = float("nan")
+        found = [
+            natively("aten::max_pool2d", lambda t: F.max_pool2d(t, 3, 2, 1, (2, 1)), x),
+            *natively("aten::max_pool2d_with_indices", lambda t: F.max_pool2d(t, 2, return_indices=True), x),
+            *natively("aten::adaptive_max_pool2d", lambda t: F.adaptive_max_pool2d(t, (4, 3), True), x),
+            natively("aten::avg_pool2d", lambda t: F.avg_pool2d(t, 3, 2, 1, count_include_pad=False), x, exact=False),
+            natively("aten::adaptive_avg_pool2d", lambda t: F.adaptive_avg_pool2d(t, (4, 3)), x, exact=False),
+        ]
+        for name, more in (
+            ("nearest", {}),
+            ("nearest-exact", {}),
+            ("bilinear", {"align_corners": True}),
+            ("bicubic", {}),
+        ):
+            f = lambda t, m=name, more=more: F.interpolate(t, (14, 5), mode=m, **more)
+            kind = {"nearest-exact": "_upsample_nearest_exact"}.get(name, f"upsample_{name}")
+            found.append(natively(f"aten::{kind}2d", f, x.nan_to_num(), exact=False))
+        for t in found:
+            assert _core.suggest_memory_format(t) == _core.suggest_memory_format(x)
 
 
 def declines():

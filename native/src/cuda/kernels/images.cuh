@@ -1,7 +1,7 @@
 #pragma once
-// Pools and resampling of planes (planes, depth, height, width), compiled by NVRTC with
+// Pools and resampling of planes (planes, depth, height, width), also with `inner` channels last, compiled by NVRTC with
 // macros:
-//   ELEMENT the element type, C the type it is computed in, V 1; KIND of resize: 0 nearest, 1 its exact form, 2 linear, 3 cubic.
+//   ELEMENT the element type, C the type it is computed in, V channels that a thread takes, else 1; KIND of resize: 0 nearest, 1 its exact form, 2 linear, 3 cubic.
 #include "cuda/kernels/block.cuh"
 
 // How places of a result stand to those of the input along one dim. `adaptive`: the input is cut into `out` parts.
@@ -37,27 +37,44 @@ __device__ inline Spot spot_of(u32 k, int depth, int height, int width) {
 }
 #define EACH(n) for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < (n); k += gridDim.x * blockDim.x)
 
-// The greatest of each box and its place in the plane: the first of equal ones; not a number beats all.
+// The greatest of each box and its place in the plane: the first of equal ones; not a number beats all. `n` groups of V elements, of which
+// `inner` lie at each place.
 extern "C" __global__ void __launch_bounds__(256)
-    box_max(const T* x, T* out, i64* places, u32 n, Side a, Side b, Side c) {
+    box_max(const T* x, T* out, i64* places, u32 n, u32 inner, Side a, Side b, Side c) {
   EACH(n) {
-    const Spot s = spot_of(k, a.out, b.out, c.out);
+    const u32 spot = k / inner;
+    const Spot s = spot_of(spot, a.out, b.out, c.out);
     const Box p = box_of(a, s.d), q = box_of(b, s.h), r = box_of(c, s.w);
-    const T* from = x + i64(s.plane) * a.size * b.size * c.size;
-    C best = -C(__int_as_float(0x7f800000));
-    int at = (p.first * b.size + q.first) * c.size + r.first;
+    const Load* from = reinterpret_cast<const Load*>(x) + i64(s.plane) * a.size * b.size * c.size * inner + (k - spot * inner);
+    C best[V];
+    int at[V];
+#pragma unroll
+    for (int e = 0; e < V; ++e) {
+      best[e] = -C(__int_as_float(0x7f800000));
+      at[e] = (p.first * b.size + q.first) * c.size + r.first;
+    }
     for (int d = p.first; d < p.last; d += a.dilation)
       for (int h = q.first; h < q.last; h += b.dilation)
+#pragma unroll 4
         for (int w = r.first; w < r.last; w += c.dilation) {
           const int here = (d * b.size + h) * c.size + w;
-          const C v = wide(from[here]);
-          if (v > best || v != v) {
-            best = v;
-            at = here;
+          const Load y = from[u32(here) * inner];
+#pragma unroll
+          for (int e = 0; e < V; ++e) {
+            const C v = wide(y.v[e]);
+            if (v > best[e] || v != v) {
+              best[e] = v;
+              at[e] = here;
+            }
           }
         }
-    out[k] = from[at];
-    if (places) places[k] = at;
+    Load found;
+#pragma unroll
+    for (int e = 0; e < V; ++e) {
+      found.v[e] = cast<T>(best[e]);
+      if (places) places[i64(k) * V + e] = at[e];
+    }
+    reinterpret_cast<Load*>(out)[k] = found;
   }
 }
 
@@ -66,17 +83,28 @@ __device__ inline C share(const Box& p, const Box& q, const Box& r, int include,
   if (include) return C(i64(p.counted) * q.counted * r.counted);
   return C(i64(p.last - p.first) * (q.last - q.first) * (r.last - r.first));
 }
+// `n` and `inner` as above.
 extern "C" __global__ void __launch_bounds__(256)
-    box_mean(const T* x, T* out, u32 n, int include, int divisor, Side a, Side b, Side c) {
+    box_mean(const T* x, T* out, u32 n, u32 inner, int include, int divisor, Side a, Side b, Side c) {
   EACH(n) {
-    const Spot s = spot_of(k, a.out, b.out, c.out);
+    const u32 spot = k / inner;
+    const Spot s = spot_of(spot, a.out, b.out, c.out);
     const Box p = box_of(a, s.d), q = box_of(b, s.h), r = box_of(c, s.w);
-    const T* from = x + i64(s.plane) * a.size * b.size * c.size;
-    C sum = 0;
+    const Load* from = reinterpret_cast<const Load*>(x) + i64(s.plane) * a.size * b.size * c.size * inner + (k - spot * inner);
+    C sum[V] = {};
     for (int d = p.first; d < p.last; ++d)
       for (int h = q.first; h < q.last; ++h)
-        for (int w = r.first; w < r.last; ++w) sum += wide(from[(d * b.size + h) * c.size + w]);
-    out[k] = cast<T>(sum / share(p, q, r, include, divisor));
+#pragma unroll 4
+        for (int w = r.first; w < r.last; ++w) {
+          const Load y = from[u32((d * b.size + h) * c.size + w) * inner];
+#pragma unroll
+          for (int e = 0; e < V; ++e) sum[e] += wide(y.v[e]);
+        }
+    const C by = share(p, q, r, include, divisor);
+    Load mean;
+#pragma unroll
+    for (int e = 0; e < V; ++e) mean.v[e] = cast<T>(sum[e] / by);
+    reinterpret_cast<Load*>(out)[k] = mean;
   }
 }
 // The results whose boxes hold place `at`.
@@ -171,30 +199,44 @@ __device__ inline Taps taps_of(const Stretch& s, int o) {
   }
   return t;
 }
-extern "C" __global__ void __launch_bounds__(256) resize(const T* x, T* out, u32 n, Stretch a, Stretch b, Stretch c) {
+// `n` and `inner` as those of pools.
+extern "C" __global__ void __launch_bounds__(256)
+    resize(const T* x, T* out, u32 n, u32 inner, Stretch a, Stretch b, Stretch c) {
   EACH(n) {
-    const Spot s = spot_of(k, a.out, b.out, c.out);
-    const T* from = x + i64(s.plane) * a.size * b.size * c.size;
+    const u32 spot = k / inner;
+    const Spot s = spot_of(spot, a.out, b.out, c.out);
+    const Load* from =
+        reinterpret_cast<const Load*>(x) + i64(s.plane) * a.size * b.size * c.size * inner + (k - spot * inner);
     const Taps q = taps_of(b, s.h), r = taps_of(c, s.w);
     if constexpr (KIND < 2) {
-      out[k] = from[(taps_of(a, s.d).at[0] * b.size + q.at[0]) * c.size + r.at[0]];
+      const u32 here = (taps_of(a, s.d).at[0] * b.size + q.at[0]) * c.size + r.at[0];
+      reinterpret_cast<Load*>(out)[k] = from[here * inner];
     } else {
       const bool flat = a.out == 1 && a.size == 1;
       const Taps p = flat ? Taps() : taps_of(a, s.d);
-      C sum = 0;
+      C sum[V] = {};
       for (int d = 0; d < (flat ? 1 : kTaps); ++d) {
-        C plane = 0;
+        C plane[V] = {};
         const int base = flat ? 0 : p.at[d] * b.size;
 #pragma unroll
         for (int h = 0; h < kTaps; ++h) {
-          C row = 0;
+          C row[V] = {};
 #pragma unroll
-          for (int w = 0; w < kTaps; ++w) row += r.weight[w] * wide(from[(base + q.at[h]) * c.size + r.at[w]]);
-          plane += q.weight[h] * row;
+          for (int w = 0; w < kTaps; ++w) {
+            const Load y = from[u32((base + q.at[h]) * c.size + r.at[w]) * inner];
+#pragma unroll
+            for (int e = 0; e < V; ++e) row[e] += r.weight[w] * wide(y.v[e]);
+          }
+#pragma unroll
+          for (int e = 0; e < V; ++e) plane[e] += q.weight[h] * row[e];
         }
-        sum += flat ? plane : p.weight[d] * plane;
+#pragma unroll
+        for (int e = 0; e < V; ++e) sum[e] += flat ? plane[e] : p.weight[d] * plane[e];
       }
-      out[k] = cast<T>(sum);
+      Load given;
+#pragma unroll
+      for (int e = 0; e < V; ++e) given.v[e] = cast<T>(sum[e]);
+      reinterpret_cast<Load*>(out)[k] = given;
     }
   }
 }
