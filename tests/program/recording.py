@@ -6,6 +6,8 @@ from shim_torch._impl.native import _core
 class Recording:
     """Runs operators and records them: `add = r.step("add.Tensor", x, y)`; names are of aten. Inputs share no memory."""
 
+    channels_last_on_cpu = False
+
     def __init__(self, *inputs):
         self.recorder = _core.recorder()
         self.inputs = list(inputs)
@@ -28,7 +30,7 @@ class Recording:
         for tensor in tensors:
             _core.record_output(self.recorder, tensor)
             self.outputs.append(tensor)
-        self.program = _core.compile_program(self.recorder)
+        self.program = _core.compile_program(self.recorder, self.channels_last_on_cpu)
         return self
 
     def run_steps(self, inputs=None, numbers=None):

@@ -80,8 +80,9 @@ const std::unordered_map<std::string_view, TraitReader>& readers() {
       {"writes_out_last", flag<&Traits::writes_out_last>}, {"out_error_name", name<&Traits::out_error_name>},
       {"forward_error_name", name<&Traits::forward_error_name>},
       {"never_differentiable", flag<&Traits::never_differentiable>}, {"part_of", name<&Traits::part_of>},
-      {"gradient_name", name<&Traits::gradient_name>}, {"dim_names", flag<&Traits::dim_names>},
-      {"renews_numbers", flag<&Traits::renews_numbers>}, {"old_orders", old_orders}};
+      {"gradient_name", name<&Traits::gradient_name>}, {"channels_last", name<&Traits::channels_last>},
+      {"dim_names", flag<&Traits::dim_names>}, {"renews_numbers", flag<&Traits::renews_numbers>},
+      {"old_orders", old_orders}};
   return all;
 }
 

@@ -40,7 +40,7 @@ struct Traits {
              *forward_error_name = nullptr, *part_of = nullptr, *out_overload = nullptr;
   std::array<const char*, 3> number_overloads{};  // the second operand is a number, the first is, the second in place
   std::vector<const char*> old_orders;
-  const char* gradient_name = nullptr;
+  const char *gradient_name = nullptr, *channels_last = nullptr;
 };
 
 inline const Traits kNoTraits{};

@@ -9,6 +9,7 @@
 #include "core/interpreter_lock.h"
 #include "cuda/kernel_code.h"
 #include "cuda/kernel_store.h"
+#include "program/channels_last.h"
 #include "program/live.h"
 #include "program/recompute.h"
 
@@ -47,11 +48,13 @@ size_t rounded(size_t bytes) { return (std::max<size_t>(bytes, 1) + kAligned - 1
 
 }  // namespace
 
-Program::Program(Steps steps) : steps_(std::move(steps)), of_callers_(steps_.storages.size()) {
+Program::Program(Steps steps, bool channels_last_on_cpu) : given_(steps.storages.size()), steps_(std::move(steps)) {
   join_epilogues(steps_);
   read_narrow_scores(steps_);
   split_joins(steps_);
   take_joins_apart(steps_);
+  put_channels_last(steps_, channels_last_on_cpu);
+  copies_ = std::make_unique<KeptCopies>(steps_.copies);
   form_groups();
   join_late();
   recompute(steps_, items_);
@@ -236,21 +239,28 @@ void Program::run_group(const Item& item, Storages storages, std::span<const Sca
     for (size_t step : g.steps) run_step(steps_.steps[step], storages, parameters);
     return;
   }
-  for (int32_t s : g.changed) ++storages[size_t(s)]->version();
+  for (int32_t s : g.changed) storages[size_t(s)]->count_write();
 }
 
 void Program::run(Storages given, std::span<const Scalar> parameters) {
+  const bool captured = copies_->on_cuda() && cuda::capturing_now();
+  if (!captured) copies_->renew(given);
+  run_items(given, parameters, captured);
+}
+
+void Program::run_items(Storages given, std::span<const Scalar> parameters, bool copies_anew) {
   running_ = nullptr;
-  CHECK(Kind::Runtime, given.size() == of_callers_, "a program of ", of_callers_, " storages got ", given.size());
-  std::vector<Ref<Storage>> with_own;  // of what is computed again too
+  CHECK(Kind::Runtime, given.size() == given_, "a program of ", given_, " storages got ", given.size());
+  std::vector<Ref<Storage>> more;
   Storages storages = given;
-  if (of_callers_ < steps_.storages.size()) {
-    with_own.assign(given.begin(), given.end());
-    with_own.resize(steps_.storages.size());
-    storages = with_own;
+  if (steps_.storages.size() > given_) {
+    more.assign(given.begin(), given.end());
+    more.resize(steps_.storages.size());
+    storages = more;
   }
-  for (size_t i = 0; i < of_callers_; ++i)
+  for (size_t i = 0; i < storages.size(); ++i)
     if (steps_.storages[i].origin == StorageSlot::constant) storages[i] = steps_.storages[i].constant_storage;
+  copies_->give(storages, copies_anew);
   if (!arena_.parts.empty()) {
     const Ref<Storage> arena = allocate(arena_.bytes, arena_device_);
     for (const Arena::Part& p : arena_.parts) storages[size_t(p.storage)] = part_of(arena, p);
@@ -267,7 +277,7 @@ void Program::run(Storages given, std::span<const Scalar> parameters) {
     }
     for (int32_t s : item.last_read) storages[size_t(s)] = nullptr;
   }
-  if (!with_own.empty()) std::ranges::copy_n(with_own.begin(), int64_t(of_callers_), given.begin());
+  if (!more.empty()) std::ranges::move(storages.first(given_), given.begin());
 }
 
 }  // namespace shim::program

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "program/group_on_cuda.h"
+#include "program/kept_copies.h"
 #include "program/run_group.h"
 
 namespace shim::program {
@@ -39,9 +40,13 @@ void read_narrow_scores(Steps&);  // narrow_scores.cpp
 
 class Program : public RefCounted {
  public:
-  explicit Program(Steps);
+  // `channels_last_on_cpu`: convolutions of the CPU as those of CUDA (channels_last.h), for tests.
+  explicit Program(Steps, bool channels_last_on_cpu = false);
   // The caller fills in the inputs' storages; the storages that outlive the call are made. Needs the interpreter's lock.
   void run(Storages, std::span<const Scalar> parameters);
+  // The same in two parts, of which the second may be captured. The first says whether a capture from before is void.
+  bool renew_copies(Storages given) { return copies_->renew(given); }
+  void run_renewed(Storages given, std::span<const Scalar> parameters) { run_items(given, parameters, false); }
   std::string source() const;  // a line for each kernel and call
   const Steps& steps() const { return steps_; }
   // The step that runs by itself, or that failed; null: none.
@@ -59,10 +64,12 @@ class Program : public RefCounted {
   void remove_dead();
   void plan_memory();
   void compile_ahead();
+  void run_items(Storages given, std::span<const Scalar> parameters, bool copies_anew);
   void run_group(const Item&, Storages, std::span<const Scalar> parameters);
 
+  size_t given_;  // how many storages callers know: the others are the program's own
   Steps steps_;
-  size_t of_callers_;  // storages; those behind are made again (recompute.h)
+  std::unique_ptr<KeptCopies> copies_;
   std::vector<Item> items_;
   Arena arena_;
   Device arena_device_;

@@ -157,6 +157,7 @@ void Replay::run(Storages storages, std::span<const Scalar> parameters) {
   if (graph_ && (settings_ != cuda::settings || !same_numbers(parameters))) graph_ = {};
   if (!why_not_.empty() || !fits(storages) || calls_++ < kCallsBefore) return run_plain(storages, parameters);
   last_was_ = "replayed";
+  if (program_->renew_copies(storages)) graph_ = {};
   if (!graph_) {
     if (counts_.captured == kMostCaptures) {
       give_up("its inputs or numbers differed too often");
@@ -194,7 +195,7 @@ void Replay::capture(Storages storages, std::span<const Scalar> parameters) {
   numbers_ = launches ? std::make_unique<cuda::GraphNumbers>(device, launches) : nullptr;
   {
     const cuda::WithGraphNumbers with(numbers_.get());
-    graph_ = CapturedGraph::of(device, [&] { program_->run(all, parameters); });
+    graph_ = CapturedGraph::of(device, [&] { program_->run_renewed(all, parameters); });
   }
   parameters_.assign(parameters.begin(), parameters.end());
   const std::vector<StorageSlot>& slots = program_->steps().storages;
@@ -243,7 +244,7 @@ void Replay::replay(Storages storages) {
   for (size_t s = 0; s < storages.size(); ++s)
     if (program_->steps().storages[s].origin == StorageSlot::constant)
       storages[s] = program_->steps().storages[s].constant_storage;
-  for (int32_t s : changed_) ++storages[size_t(s)]->version();
+  for (int32_t s : changed_) storages[size_t(s)]->count_write();
   ++counts_.replayed;
 }
 

@@ -7,6 +7,7 @@ namespace {
 std::string name_of(const Steps& s, int32_t storage) {
   const char* kind = s.storages[size_t(storage)].origin == StorageSlot::input      ? "x"
                      : s.storages[size_t(storage)].origin == StorageSlot::constant ? "c"
+                     : s.storages[size_t(storage)].origin == StorageSlot::copy     ? "k"
                                                                                    : "t";
   return str(kind, storage);
 }
@@ -73,6 +74,8 @@ std::string Program::source() const {
       arguments += (arguments.empty() ? "" : ", ") + name_of(steps_, int32_t(i));
   for (size_t p = 0; p < steps_.parameters.size(); ++p) arguments += str(arguments.empty() ? "" : ", ", "p", p);
   std::string text = "def program(" + arguments + "):\n";
+  for (const KeptCopy& c : steps_.copies)
+    text += "    " + shown(steps_, c.to) + " = kept(" + shown(steps_, c.from) + ")\n";
   if (arena_.bytes) text += str("    arena = empty(", arena_.bytes, ")  # ", arena_.parts.size(), " temporaries\n");
   for (const Item& item : items_)
     text += "    " + (item.group ? line_of(steps_, *item.group) : line_of(steps_, steps_.steps[item.step])) + "\n";

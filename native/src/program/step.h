@@ -48,12 +48,16 @@ struct Step {
 };
 
 struct StorageSlot {
-  enum Origin : uint8_t { input, constant, made } origin = made;
+  enum Origin : uint8_t { input, constant, made, copy } origin = made;
   Ref<Storage> constant_storage;  // of a constant
   Device device;
   size_t nbytes = 0;      // at the trace
   bool outlives = false;  // of a made one: somebody has a tensor over it after the call
   bool rounded = false;   // a group that makes it and reads it computes with what memory would hold
+};
+
+struct KeptCopy {  // of what no step writes: `to` is a storage of its own, which stays with the program
+  TensorRef from, to;
 };
 
 // Everything a trace recorded, autocast's casts and backward's operators too: each step runs without history and without autocast.
@@ -62,6 +66,7 @@ struct Steps {
   std::vector<StorageSlot> storages;
   std::vector<Scalar> parameters;
   std::vector<Step> steps;
+  std::vector<KeptCopy> copies;
 };
 
 // Calls visit(ref) for each tensor in an argument.

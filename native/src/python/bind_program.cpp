@@ -63,7 +63,9 @@ PyObject* record_step(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObje
 }
 
 // Of what it has recorded until now.
-PyObject* compile_program(Recorder& recorder) { return capsule(make<Program>(recorder.steps())); }
+PyObject* compile_program(Recorder& recorder, Truth channels_last_on_cpu) {
+  return capsule(make<Program>(recorder.steps(), channels_last_on_cpu));
+}
 
 std::string program_source(Program& program) { return program.source(); }
 
@@ -125,7 +127,7 @@ PyMethodDef functions[] = {function<&make_replay>("make_replay", "(program): it,
         "run_steps", "(recorder, inputs, numbers, outputs): runs what was recorded, operator after operator."),
     function<&compile_groups>(
         "compile_groups", "(program, architecture): what the CUDA compiler says of a program's groups."),
-    function<&compile_program>("compile_program", "(recorder): a program of what it has."),
+    function<&compile_program>("compile_program", "(recorder, channels_last_on_cpu): a program of what it has."),
     function<&program_source>("program_source", "The program as text, a line for each kernel and call."),
     function<&program_most_live>("program_most_live", "Bytes of what the program makes, where most are there."),
     function<&run_compiled<Program>>("run_program", "(program, recorder, inputs, numbers, outputs): runs it."),

@@ -50,12 +50,12 @@ TRAITS: dict[str, str] = {
     "old_orders": "deprecated_signatures.cpp: the orders of its arguments in PyTorch's first years",
     "dim_names": "argument_errors.cpp: PyTorch's takes names=, which is refused",
     "renews_numbers": "arguments.cpp, replay.cpp: its floats may differ at each call of a compiled function, and are a CUDA graph's anew",
+    "channels_last": "channels_last.cpp: how its kernel takes them: 'kept' (gives such, too), 'read' (gives none), 'convolution', 'gradient'",
     "reads_math_bits": "call.cpp, inplace.cpp: its kernels see to conjugate and negative bits themselves",
     "part_of": "record_plan.cpp, overlap.cpp: PyTorch's operator that it is a part of, as gradients and warnings say",
     "gradient_name": "operator_node.cpp, record_history.cpp: what PyTorch calls its node, of a composite that of its last part; True: the "
     "composite's own name; with '/' between them those where the second operand is a number, none is, the first is, and that of the symbol with the tensor on its right",
-    "overlap": "overlap.cpp: an input may be what is written, if it is all of it; 'refused': it may not, 'unchecked': "
-    "out= may be anything",
+    "overlap": "overlap.cpp: an input may be what is written, if it is all of it; 'refused': may not, 'unchecked': out= may be anything",
     "expanded": "overlap.cpp: may write to expanded tensors: 'same_value' (it writes one), or with a warning that gives this example",
     "out_overload": "define.cpp: the out= variant's overload, where it is not 'out' or the overload's own and '_out'",
     "out_dtype": "out_dtype.cpp: out= has the result's dtype; the error's text, or 'same', 'structured', 'kernel' for "

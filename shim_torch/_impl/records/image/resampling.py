@@ -274,11 +274,12 @@ def _declare(name: str, n: int, run: Any, aligned: bool, *refuses: tuple[str, st
         return laid_out(input, output_size, *more[:aligned], (None,) * n if factors is None else factors)
 
     sizes = f"Tensor self, SymInt[{n}] output_size{align}, {_named(n)}"
-    composite(f"{name}({sizes}) -> Tensor", native=name, refuses=refuses, gradient_name=True, **_HIDDEN)(fixed)
-    options = {**_HIDDEN, "gradient_name": True, "out": False, "native": f"{name}_vec", "refuses": refuses}
-    composite(f"{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors) -> Tensor", **options)(
-        chosen
-    )
+    told = {**_HIDDEN, "gradient_name": True, "refuses": refuses, "channels_last": "kept"}
+    composite(f"{name}({sizes}) -> Tensor", native=name, **told)(fixed)
+    composite(
+        f"{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors) -> Tensor",
+        **{**told, "out": False, "native": f"{name}_vec"},
+    )(chosen)
 
 
 for _n in (1, 2, 3):

@@ -92,6 +92,7 @@ def _weight_input_grad(g, input_shape, grad_output, stride, padding, dilation, g
 @op(
     "_convolution_weight(Tensor input, Tensor grad_output, int[] kernel, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
     native="_convolution_weight",
+    channels_last="gradient",
     shape=lambda input, grad_output, kernel, groups: (grad_output.shape[1], input.shape[1] // groups, *kernel),
     dtype=lambda input: input.dtype,
     function=False,
@@ -158,7 +159,7 @@ def _weight_bias_grads(g, input, weight, stride, padding, dilation, transposed, 
     grad={"input": _kept_input_grad, "weight": _kept_weight_grad,
           "bias": _bias_grad},
     fused={"input, weight, bias": _all_grads, "input, weight": _input_weight_grads,
-           "weight, bias": _weight_bias_grads}, autocast="lower_precision")  # fmt: skip
+           "weight, bias": _weight_bias_grads}, autocast="lower_precision", channels_last="convolution")  # fmt: skip
 def convolution(xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """Convolution of (N, C, *size) with (O, C / groups, *kernel), or the transposed one with (C, O / groups, *kernel).
 

@@ -129,9 +129,10 @@ def _declare_max(n: int) -> None:
 
     function = {"method": False, "function": False}
     op(f"{name}({arguments}) -> (Tensor, Tensor)", shape=shape, native=name, dtype=_no_bool(f"max_pool{n}d"),
-       out=("out", "indices"), differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), **function)(run)  # fmt: skip
+       out=("out", "indices"), differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), channels_last="kept",
+       **function)(run)  # fmt: skip
 
-    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d")
+    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d", channels_last="kept")
     def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
         return _core.function(f"aten::{name}")(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
@@ -147,7 +148,7 @@ def _declare_max(n: int) -> None:
 
     op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape, native=f"adaptive_max_pool{n}d",
        dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices"), differentiable=(0,), grad={"self": _spread_back(n, True)},
-       follows=() if n == 3 else ("self",), **function,
+       follows=() if n == 3 else ("self",), channels_last="kept", **function,
        refuses=(("bic", "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"),))(adaptive)  # fmt: skip
 
 

@@ -46,6 +46,7 @@ def sum_all(xp, self, dtype):
     dtype=sum_dtype,
     native="sum",
     out=True,
+    channels_last="read",
     grad={"self": lambda g, self_shape, dim, keepdim: spread(g, self_shape, dim, keepdim)},
     nested="reduction",
     autocast="float32_cuda",
@@ -113,6 +114,7 @@ def mean_all(xp, self, dtype):
     dtype=_mean_dtype,
     native="mean",
     out=True,
+    channels_last="read",
     grad={
         "self": lambda g, self_shape, dim, keepdim: (
             spread(g, self_shape, dim, keepdim) / max(reduced_count(self_shape, dim), 1)

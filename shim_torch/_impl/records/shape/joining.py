@@ -78,6 +78,7 @@ def _cat_order(tensors):
     order=_cat_order,
     out=True,
     native="cat",
+    channels_last="kept",
     aliases=("concat", "concatenate"),
     grad={"tensors": _cat_grad},
     autocast="promote",

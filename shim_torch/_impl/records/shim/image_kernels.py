@@ -68,6 +68,7 @@ def _mean_pool_slope(
     ),
     dtype=lambda self: self.dtype,
     native="mean_pool",
+    channels_last="kept",
     grad={"self": flat(_mean_pool_slope)},
     **_SHIM,
 )
