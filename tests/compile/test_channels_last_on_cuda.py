@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import copy
-import gc
 
 import pytest
 
 import shim_torch as torch
 from shim_torch import nn
+from shim_torch._impl.compile import calls
 
 pytestmark = pytest.mark.devices("cuda")
 MODES = ("default", "reduce-overhead")
+
+
+@pytest.fixture(autouse=True)
+def programs(request):
+    """Where another thread of Python runs (that of xdist), functions run as they are, and nothing would be tested."""
+    before = calls.counts["programs"]
+    yield
+    assert calls.counts["programs"] > before or "pools" in request.node.name
 
 
 class Block(nn.Module):
@@ -246,23 +254,6 @@ def test_on_other_streams(device):
                 got = compiled(x)
                 streams[i % 3].synchronize()
                 close(got, expected)
-
-
-def test_memory_goes_with_the_program(device):
-    model = network()
-    x = torch.randn(2, 3, 64, 64, device=device)
-    with torch.no_grad():
-        model(x)
-        torch.compiler.reset(), gc.collect()
-        before = torch.cuda.memory_allocated()
-        compiled = torch.compile(lambda x: model(x))
-        for _ in range(3):
-            compiled(x)
-        assert torch.cuda.memory_allocated() > before
-        torch.compiler.reset()
-        del compiled
-        gc.collect()
-        assert torch.cuda.memory_allocated() == before
 
 
 @pytest.mark.parametrize("kind", ["max", "avg", "adaptive"])

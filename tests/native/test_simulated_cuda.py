@@ -207,6 +207,10 @@ def test_operators(simulated, part):
     run(simulated, f"import operator_checks; operator_checks.{part}()")
 
 
+def test_copies_of_weights(simulated):
+    run(simulated, "import layout_checks; layout_checks.copies()")
+
+
 @pytest.mark.parametrize(
     "part",
     [

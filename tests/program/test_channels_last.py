@@ -151,10 +151,11 @@ def test_transposed_convolutions():
 
 
 def test_convolutions_that_are_left():
-    x, (a, odd) = torch.randn(2, 4, 6, 6), weights((8, 4, 3, 3), (7, 8, 3, 3))
-    r = Images(x, a, odd)
-    check(r.returns(r.conv(r.conv(x, a), odd)))
-    assert not kept(r)
+    for to, taps, copies in ((1, 3, 0), (7, 3, 0), (9, 1, 0), (9, 3, 2), (12, 1, 1)):
+        x, (a, other) = torch.randn(2, 4, 6, 6), weights((8, 4, 3, 3), (to, 8, taps, taps))
+        r = Images(x, a, other)
+        check(r.returns(r.conv(r.conv(x, a), other)))
+        assert len(kept(r)) == copies
 
 
 def test_programs_of_gradients_are_left_as_they_are():

@@ -10,8 +10,21 @@ namespace shim::program {
 
 using Role = ImageRole;
 
-// Whether it is a convolution that is faster so: in float32 by tensor cores, and in half precision, with channels in fours or eights (or a
-// picture's few, and any of one group each): of others cuDNN makes padded copies.
+namespace {
+
+// Channels that cuDNN's kernels for tensor cores take at once.
+int64_t unit_of(DType t) { return t == DType::f32 ? 4 : 8; }
+
+// As measured on an H200: of what is left out cuDNN makes padded copies, or has slow kernels.
+bool is_fast(int64_t from, int64_t to, int64_t groups, int64_t taps, int64_t unit) {
+  const int64_t each = from / groups;
+  const bool even = (each % unit == 0 || (each > 1 && each <= 4)) && to % unit == 0;
+  return even || (from == groups && groups > 1) || (taps > 1 && each >= 8 && to / groups >= 8);
+}
+
+}  // namespace
+
+// Whether it is a convolution that is faster so: in float32 by tensor cores, or in half precision.
 bool ImageLayouts::convolves(Step& step) {
   const TensorRef *x = tensor(step, 0), *weight = tensor(step, 1);
   const auto* groups = std::get_if<int64_t>(&step.args[8].is);
@@ -19,9 +32,8 @@ bool ImageLayouts::convolves(Step& step) {
   const TensorRef& y = step.results[0];
   if (x->sizes.size() != 4 || weight->sizes.size() != 4 || y.sizes.size() != 4 || !y.numel()) return false;
   if (x->device != y.device || weight->device != y.device || weight->dtype != x->dtype) return false;
-  const int64_t unit = x->dtype == DType::f32 ? 4 : 8, each = x->sizes[1] / *groups;
-  const bool even = (each % unit == 0 || each <= 4) && y.sizes[1] % unit == 0;
-  if (!even && x->sizes[1] != *groups) return false;
+  const int64_t taps = weight->sizes[2] * weight->sizes[3];
+  if (!is_fast(x->sizes[1], y.sizes[1], *groups, taps, unit_of(x->dtype))) return false;
   if (on_cpu_) return y.device.is_cpu();
   if (!y.device.is_cuda() || !cudnn::settings().enabled) return false;
   return x->dtype == DType::f16 || x->dtype == DType::bf16 || (x->dtype == DType::f32 && cudnn::settings().allow_tf32);
