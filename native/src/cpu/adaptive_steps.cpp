@@ -4,9 +4,9 @@
 namespace shim::optimizers {
 namespace {
 
-template <class T, bool decays> struct Adadelta {
+template <class T> struct Adadelta {
   using C = Wide<T>;
-  Decayed<T, decays> gradient;
+  Decayed<T> gradient;
   C rho, fresh, eps, rate;
   explicit Adadelta(const AdadeltaSettings& o)
       : gradient(o.maximize, o.weight_decay),
@@ -25,9 +25,9 @@ template <class T, bool decays> struct Adadelta {
   }
 };
 
-template <class T, bool decays> struct Adamax {
+template <class T> struct Adamax {
   using C = Wide<T>;
-  Decayed<T, decays> gradient;
+  Decayed<T> gradient;
   Lerp<T> mean;
   C beta2, eps, rate;
   Adamax(const AdamaxSettings& o, double correction)
@@ -47,9 +47,9 @@ template <class T, bool decays> struct Adamax {
 struct NadamRates {
   double correction, of_gradient, of_mean;
 };
-template <class T, bool decays> struct Nadam {
+template <class T> struct Nadam {
   using C = Wide<T>;
-  Moments<T, decays> moments;
+  Moments<T> moments;
   C correction, of_gradient, of_mean;
   Nadam(const AdamSettings& o, const NadamRates& r)
       : moments(o), correction(C(r.correction)), of_gradient(C(r.of_gradient)), of_mean(C(r.of_mean)) {}
@@ -65,9 +65,9 @@ struct RadamRates {
   double correction, root, rectified;
   bool known;
 };
-template <class T, bool decays> struct Radam {
+template <class T> struct Radam {
   using C = Wide<T>;
-  Moments<T, decays> moments;
+  Moments<T> moments;
   C rate, correction, root, rectified;
   bool known;
   Radam(const AdamSettings& o, const RadamRates& r)
@@ -104,22 +104,14 @@ double multiplied(const TensorImpl& product, double by) {
 
 Stepped adadelta_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList moves,
     TensorList counts, const AdadeltaSettings& o) {
-  return chosen(
-      [&](auto decays) {
-        return stepped(StepLists<2>{parameters, gradients, {squares, moves}, counts},
-            [&]<class T>(double, size_t) { return Adadelta<T, decays>(o); });
-      },
-      o.weight_decay != 0);
+  return stepped(StepLists<2>{parameters, gradients, {squares, moves}, counts},
+      [&]<class T>(double, size_t) { return Adadelta<T>(o); });
 }
 
 Stepped adamax_step(TensorList parameters, TensorList gradients, TensorList means, TensorList largest,
     TensorList counts, const AdamaxSettings& o) {
-  return chosen(
-      [&](auto decays) {
-        return stepped(StepLists<2>{parameters, gradients, {means, largest}, counts},
-            [&]<class T>(double count, size_t) { return Adamax<T, decays>(o, 1 - std::pow(o.beta1, count)); });
-      },
-      o.weight_decay != 0);
+  return stepped(StepLists<2>{parameters, gradients, {means, largest}, counts},
+      [&]<class T>(double count, size_t) { return Adamax<T>(o, 1 - std::pow(o.beta1, count)); });
 }
 
 Stepped nadam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares,
@@ -127,31 +119,22 @@ Stepped nadam_step(TensorList parameters, TensorList gradients, TensorList means
   if (products.size() != parameters.size() || !std::ranges::all_of(products, is_count))
     return NotMine{"no products of momentums"};
   const auto momentum = [&](double count) { return o.beta1 * (1 - 0.5 * std::pow(0.96, count * momentum_decay)); };
-  return chosen(
-      [&](auto decays) {
-        const auto make = [&]<class T>(double count, size_t i) {
-          const double now = momentum(count), then = momentum(count + 1), product = multiplied(*products[i], now);
-          return Nadam<T, decays>(o,
-              {1 - std::pow(o.beta2, count), -o.lr * (1 - now) / (1 - product), -o.lr * then / (1 - product * then)});
-        };
-        return stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make, products);
-      },
-      !o.decoupled && o.weight_decay != 0);
+  const auto make = [&]<class T>(double count, size_t i) {
+    const double now = momentum(count), then = momentum(count + 1), product = multiplied(*products[i], now);
+    return Nadam<T>(
+        o, {1 - std::pow(o.beta2, count), -o.lr * (1 - now) / (1 - product), -o.lr * then / (1 - product * then)});
+  };
+  return stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make, products);
 }
 
 Stepped radam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares, TensorList counts,
     const AdamSettings& o) {
   double last = -1;
   RadamRates rates{};
-  return chosen(
-      [&](auto decays) {
-        return stepped(
-            StepLists<2>{parameters, gradients, {means, squares}, counts}, [&]<class T>(double count, size_t) {
-              if (count != last) rates = radam_rates(o, last = count);  // most tensors have the same
-              return Radam<T, decays>(o, rates);
-            });
-      },
-      !o.decoupled && o.weight_decay != 0);
+  return stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, [&]<class T>(double count, size_t) {
+    if (count != last) rates = radam_rates(o, last = count);  // most tensors have the same
+    return Radam<T>(o, rates);
+  });
 }
 
 }  // namespace shim::optimizers

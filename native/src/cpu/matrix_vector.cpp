@@ -7,7 +7,11 @@
 #include "cpu/parallel.h"
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#ifdef __AVX2__
+#define SHIM_WIDE_CLONES __attribute__((target_clones("avx512f", "default")))
+#else
 #define SHIM_WIDE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
 #else
 #define SHIM_WIDE_CLONES
 #endif

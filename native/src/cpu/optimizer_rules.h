@@ -35,24 +35,25 @@ template <class T> struct Lerp {
 template <class T> Wide<T> as_alpha(double x) { return rounded<T>(Wide<T>(x)); }
 
 // The gradient, with weight decay where it is no step of its own.
-template <class T, bool decays> struct Decayed {
+template <class T> struct Decayed {
   Wide<T> sign, weight_decay;
-  Decayed(bool maximize, double decay) : sign(maximize ? -1 : 1), weight_decay(as_alpha<T>(decay)) {}
+  bool decays;
+  Decayed(bool maximize, double decay)
+      : sign(maximize ? -1 : 1), weight_decay(as_alpha<T>(decay)), decays(decay != 0) {}
   Wide<T> operator()(Wide<T> g, Wide<T> x) const {
     g = g * sign;
-    if constexpr (decays) g = rounded<T>(g + weight_decay * x);
-    return g;
+    return decays ? rounded<T>(g + weight_decay * x) : g;
   }
 };
 
 // The means of the gradients and of their squares.
-template <class T, bool decays> struct Moments {
+template <class T> struct Moments {
   using C = Wide<T>;
-  Decayed<T, decays> gradient;
+  Decayed<T> gradient;
   Lerp<T> mean;
   C kept, beta2, fresh2, eps;
   explicit Moments(const AdamSettings& o)
-      : gradient(o.maximize, o.weight_decay),
+      : gradient(o.maximize, o.decoupled ? 0 : o.weight_decay),
         mean(1 - o.beta1),
         kept(C(o.decoupled ? 1 - o.lr * o.weight_decay : 1)),
         beta2(C(o.beta2)),
@@ -68,13 +69,6 @@ template <class T, bool decays> struct Moments {
 };
 
 template <class C> C larger(C x, C y) { return x != x ? x : y != y ? y : x > y ? x : y; }
-
-// f(a true or false type of each): the rules are compiled for all of them.
-template <class F> auto chosen(F f) { return f(); }
-template <class F, class... More> auto chosen(F f, bool first, More... more) {
-  if (first) return chosen([&](auto... rest) { return f(std::true_type(), rest...); }, more...);
-  return chosen([&](auto... rest) { return f(std::false_type(), rest...); }, more...);
-}
 
 // `more`: tensors of one number beside the counts, which the rules write.
 template <size_t states, class Make> Stepped stepped(const StepLists<states>& l, Make make, TensorList more = {}) {

@@ -5,9 +5,9 @@
 namespace shim::optimizers {
 namespace {
 
-template <class T, bool decays, bool amsgrad> struct Adam {
+template <class T, bool amsgrad> struct Adam {
   using C = Wide<T>;
-  Moments<T, decays> moments;
+  Moments<T> moments;
   C root, rate;
   Adam(const AdamSettings& o, const std::array<double, 2>& corrections)
       : moments(o), root(C(std::sqrt(corrections[1]))), rate(C(-o.lr / corrections[0])) {}
@@ -19,9 +19,9 @@ template <class T, bool decays, bool amsgrad> struct Adam {
   }
 };
 
-template <class T, bool decays, bool moves> struct Sgd {
+template <class T, bool moves> struct Sgd {
   using C = Wide<T>;
-  Decayed<T, decays> gradient;
+  Decayed<T> gradient;
   C kept, momentum, fresh, rate;
   bool nesterov;
   explicit Sgd(const SgdSettings& o)
@@ -41,9 +41,9 @@ template <class T, bool decays, bool moves> struct Sgd {
   }
 };
 
-template <class T, bool decays> struct Adagrad {
+template <class T> struct Adagrad {
   using C = Wide<T>;
-  Decayed<T, decays> gradient;
+  Decayed<T> gradient;
   C eps, rate;
   Adagrad(const AdagradSettings& o, double count)
       : gradient(o.maximize, o.weight_decay),
@@ -56,9 +56,9 @@ template <class T, bool decays> struct Adagrad {
   }
 };
 
-template <class T, bool decays, bool moves, bool centred> struct Rmsprop {
+template <class T, bool moves, bool centred> struct Rmsprop {
   using C = Wide<T>;
-  Decayed<T, decays> gradient;
+  Decayed<T> gradient;
   Lerp<T> mean;
   C alpha, fresh, eps, momentum, rate;
   explicit Rmsprop(const RmspropSettings& o)
@@ -94,56 +94,38 @@ Stepped adam_step(TensorList parameters, TensorList gradients, TensorList means,
   OfCount corrections([&](double count) -> std::array<double, 2> {
     return {1 - std::pow(o.beta1, count), 1 - std::pow(o.beta2, count)};
   });
-  const bool decays = !o.decoupled && o.weight_decay != 0;
-  return chosen(
-      [&](auto decays, auto amsgrad) {
-        const auto make = [&]<class T>(
-                              double count, size_t) { return Adam<T, decays, amsgrad>(o, corrections(count)); };
-        if constexpr (amsgrad)
-          return stepped(StepLists<3>{parameters, gradients, {means, squares, greatest}, counts}, make);
-        else
-          return stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make);
-      },
-      decays, !greatest.empty());
+  const auto make = [&]<bool amsgrad>() {
+    return [&]<class T>(double count, size_t) { return Adam<T, amsgrad>(o, corrections(count)); };
+  };
+  if (greatest.empty())
+    return stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make.operator()<false>());
+  return stepped(StepLists<3>{parameters, gradients, {means, squares, greatest}, counts}, make.operator()<true>());
 }
 
 Stepped sgd_step(TensorList parameters, TensorList gradients, TensorList buffers, const SgdSettings& o) {
-  return chosen(
-      [&](auto decays, auto moves) {
-        const auto make = [&]<class T>(double, size_t) { return Sgd<T, decays, moves>(o); };
-        if constexpr (moves)
-          return stepped(StepLists<1>{parameters, gradients, {buffers}, {}, false}, make);
-        else
-          return stepped(StepLists<0>{parameters, gradients, {}, {}, false}, make);
-      },
-      o.weight_decay != 0, !buffers.empty());
+  const auto make = [&]<bool moves>() { return [&]<class T>(double, size_t) { return Sgd<T, moves>(o); }; };
+  if (buffers.empty()) return stepped(StepLists<0>{parameters, gradients, {}, {}, false}, make.operator()<false>());
+  return stepped(StepLists<1>{parameters, gradients, {buffers}, {}, false}, make.operator()<true>());
 }
 
 Stepped adagrad_step(
     TensorList parameters, TensorList gradients, TensorList sums, TensorList counts, const AdagradSettings& o) {
-  return chosen(
-      [&](auto decays) {
-        return stepped(StepLists<1>{parameters, gradients, {sums}, counts},
-            [&]<class T>(double count, size_t) { return Adagrad<T, decays>(o, count); });
-      },
-      o.weight_decay != 0);
+  return stepped(StepLists<1>{parameters, gradients, {sums}, counts},
+      [&]<class T>(double count, size_t) { return Adagrad<T>(o, count); });
 }
 
 Stepped rmsprop_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList buffers,
     TensorList means, TensorList counts, const RmspropSettings& o) {
-  return chosen(
-      [&](auto decays, auto moves, auto centred) {
-        const auto make = [&]<class T>(double, size_t) { return Rmsprop<T, decays, moves, centred>(o); };
-        if constexpr (moves && centred)
-          return stepped(StepLists<3>{parameters, gradients, {squares, buffers, means}, counts}, make);
-        else if constexpr (moves)
-          return stepped(StepLists<2>{parameters, gradients, {squares, buffers}, counts}, make);
-        else if constexpr (centred)
-          return stepped(StepLists<2>{parameters, gradients, {squares, means}, counts}, make);
-        else
-          return stepped(StepLists<1>{parameters, gradients, {squares}, counts}, make);
-      },
-      o.weight_decay != 0, !buffers.empty(), !means.empty());
+  const auto make = [&]<bool moves, bool centred>() {
+    return [&]<class T>(double, size_t) { return Rmsprop<T, moves, centred>(o); };
+  };
+  if (buffers.empty() && means.empty())
+    return stepped(StepLists<1>{parameters, gradients, {squares}, counts}, make.operator()<false, false>());
+  if (buffers.empty())
+    return stepped(StepLists<2>{parameters, gradients, {squares, means}, counts}, make.operator()<false, true>());
+  if (means.empty())
+    return stepped(StepLists<2>{parameters, gradients, {squares, buffers}, counts}, make.operator()<true, false>());
+  return stepped(StepLists<3>{parameters, gradients, {squares, buffers, means}, counts}, make.operator()<true, true>());
 }
 
 }  // namespace shim::optimizers

@@ -29,7 +29,7 @@ void relax() {
 }
 
 struct Job {
-  const std::function<void(int64_t, int64_t)>* f = nullptr;
+  RangeFunction f;
   int64_t n = 0, step = 0;
   std::atomic<int64_t> next{0};
   std::mutex mutex;
@@ -37,7 +37,7 @@ struct Job {
   void work() {
     for (int64_t begin; (begin = next.fetch_add(step)) < n;) {
       try {
-        (*f)(begin, std::min(n, begin + step));
+        f(begin, std::min(n, begin + step));
       } catch (...) {
         std::lock_guard lock(mutex);
         error = std::current_exception();
@@ -155,7 +155,7 @@ bool in_parallel_region() { return piece_; }  // core/lazy_clone.h
 int num_threads() { return threads_; }
 void set_num_threads(int n) { threads_ = n; }
 
-void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {
+void parallel_for(int64_t n, int64_t grain, RangeFunction f) {
   grain = std::max<int64_t>(grain, 1);
   const int64_t most = std::min<int64_t>(num_threads(), n / grain);
   if (most < 2 || inside_) {
@@ -163,7 +163,7 @@ void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, in
     if (n > 0) f(0, n);
     return;
   }
-  std::function<void(int64_t, int64_t)> marked = [&f](int64_t begin, int64_t end) {
+  const auto marked = [f](int64_t begin, int64_t end) {
     bool before = inside_;
     inside_ = true;
     const Piece piece;
@@ -175,11 +175,8 @@ void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, in
     }
     inside_ = before;
   };
-  Job job;
-  job.f = &marked;
-  job.n = n;
-  job.step =
-      std::max(grain, (n + most - 1) / most);  // one piece each, the same each time: it stays in that core's cache
+  // One piece each, the same each time: it stays in that core's cache.
+  Job job{marked, n, std::max(grain, (n + most - 1) / most)};
   pool().run(job, int(most) - 1);
   if (job.error) std::rethrow_exception(job.error);
 }

@@ -2,7 +2,6 @@
 // A small pool of threads for large pointwise work and reductions.
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 #include "core/interpreter_lock.h"
@@ -15,8 +14,20 @@ constexpr int64_t kGrain = 32768;  // elements a thread is worth waking for
 bool thread_locals_fit();
 int num_threads();
 void set_num_threads(int n);
+// f(begin, end), lent for one call.
+class RangeFunction {
+ public:
+  template <class F>
+  RangeFunction(const F& f)
+      : it_(&f), call_([](const void* it, int64_t begin, int64_t end) { (*static_cast<const F*>(it))(begin, end); }) {}
+  void operator()(int64_t begin, int64_t end) const { call_(it_, begin, end); }
+
+ private:
+  const void* it_;
+  void (*call_)(const void*, int64_t, int64_t);
+};
 // Calls f(begin, end) over disjoint ranges that cover [0, n); on the calling thread alone where n is less than two grains.
-void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f);
+void parallel_for(int64_t n, int64_t grain, RangeFunction f);
 // f(), without the interpreter's lock where the work of so many elements is worth letting go of it.
 template <class F> auto unlocked(int64_t elements, F&& f) {
   if (elements < 2 * kGrain) return f();

@@ -61,7 +61,7 @@ Outcome<Tensor> bilinear2d_vec(const Tensor& self, Size size, bool align_corners
   return resize_linear(self, to, align_corners);
 }
 
-void register_pools() {
+void register_cpu_pools() {
   register_kernel<&max_pool_with_indices<2>, kCpu>("max_pool2d_with_indices");
   register_kernel<&max_pool3d_with_indices, kCpu>("max_pool3d_with_indices");
   register_kernel<&max_pool<&max_pool_with_indices<1>>, kCpuWithoutHistory>("max_pool1d");
@@ -82,7 +82,7 @@ void register_pools() {
 }  // namespace
 
 void register_image_kernels() {
-  register_pools();
+  register_cpu_pools();
   register_kernel<&channel_norm, kCpu>("channel_norm");
   register_kernel<&channel_norm_backward, kCpu>("channel_norm_backward");
   register_kernel<&im2col, kCpu>("im2col");
