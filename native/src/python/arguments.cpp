@@ -1,6 +1,7 @@
 #include "python/arguments.h"
 
 #include "python/deprecated_signatures.h"
+#include "python/owned_ref.h"
 
 #include <algorithm>
 #include <cstring>
@@ -113,16 +114,12 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
     const Slot& s = slots[i];
     const Argument& a = op.schema.args[i];
     PyObject* value = nullptr;
-    PyObject* packed = nullptr;
+    OwnedRef packed;
     if (i < given) {
       value = c.args[i];
       if (varargs && i == first) {
-        value = packed = PyTuple_New(Py_ssize_t(c.nargs - first));
-        if (!packed) return Fit::error;
-        for (size_t k = first; k < c.nargs; ++k) {
-          Py_INCREF(c.args[k]);
-          PyTuple_SET_ITEM(packed, k - first, c.args[k]);
-        }
+        value = packed.o = tuple_of_lent(c.args + first, c.nargs - first);
+        if (!value) return Fit::error;
       }
     } else if (used < nkw) {
       int k = find_keyword(s, form, c);
@@ -166,7 +163,6 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
       }
       if (varargs && i == first) f.value = c.args[first];
     }
-    Py_XDECREF(packed);
     if (fit != Fit::yes) {
       f.what = Failure::type;
       f.slot = i;
@@ -240,19 +236,14 @@ PyObject* default_object(const Argument& a) {
     if (a.type.base == ArgType::Device) return device_object(parse_device(*s));
     return PyUnicode_FromString(s->c_str());
   }
-  auto tuple = [](size_t n, auto&& one) {
-    PyObject* t = PyTuple_New(Py_ssize_t(n));
-    for (size_t i = 0; t && i < n; ++i) PyTuple_SET_ITEM(t, i, one(i));
-    return t;
-  };
   if (auto* l = std::get_if<std::vector<int64_t>>(&v)) {
     if (a.type.base == ArgType::Tensor) return PyList_New(0);
-    return tuple(l->size(), [&](size_t i) { return PyLong_FromLongLong((*l)[i]); });
+    return tuple_by(l->size(), [&](size_t i) { return PyLong_FromLongLong((*l)[i]); });
   }
   if (auto* l = std::get_if<std::vector<double>>(&v))
-    return tuple(l->size(), [&](size_t i) { return PyFloat_FromDouble((*l)[i]); });
+    return tuple_by(l->size(), [&](size_t i) { return PyFloat_FromDouble((*l)[i]); });
   auto& l = std::get<std::vector<bool>>(v);
-  return tuple(l.size(), [&](size_t i) { return PyBool_FromLong(l[i]); });
+  return tuple_by(l.size(), [&](size_t i) { return PyBool_FromLong(l[i]); });
 }
 
 // NumPy's keyword for PyTorch's; PyTorch's functions take both.

@@ -86,14 +86,10 @@ PyObject* register_post_accumulate(PyObject* self, PyObject* f) {
   });
 }
 
-PyMethodDef methods[] = {{"requires_grad_", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(requires_grad_)),
-                             METH_VARARGS | METH_KEYWORDS, nullptr},
+PyMethodDef methods[] = {raw_function("requires_grad_", requires_grad_),
     {"detach", detach_method, METH_NOARGS, nullptr}, {"detach_", detach_inplace, METH_NOARGS, nullptr},
-    {"_is_view", is_view, METH_NOARGS, nullptr},
-    {"_view_func", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_func)), METH_VARARGS | METH_KEYWORDS,
-        nullptr},
-    {"_view_func_unsafe", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(view_func_unsafe)),
-        METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"_is_view", is_view, METH_NOARGS, nullptr}, raw_function("_view_func", view_func),
+    raw_function("_view_func_unsafe", view_func_unsafe),
     {"_rev_view_func_unsafe", rev_view_func_unsafe, METH_O, nullptr},
     {"retain_grad", retain_grad_method, METH_NOARGS, nullptr}, {"register_hook", register_hook, METH_O, nullptr},
     {"register_post_accumulate_grad_hook", register_post_accumulate, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};

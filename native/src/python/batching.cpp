@@ -3,6 +3,7 @@
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
 #include "python/module_function.h"
+#include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -18,21 +19,10 @@ bool is_batched(PyObject* o) { return Py_TYPE(o) == batched_class; }
 
 // Counts of an argument's tensors: those of a batch, and those that need gradients.
 void count(PyObject* a, size_t* batched, size_t* wanting) {
-  if (is_tensor(a)) {
-    *batched += is_batched(a);
-    *wanting += unwrap(a)->requires_grad();
-  } else if (PyList_Check(a) || PyTuple_Check(a)) {
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k) {
-      PyObject* item = PySequence_Fast_GET_ITEM(a, k);
-      if (is_tensor(item)) count(item, batched, wanting);
-    }
-  }
-}
-
-PyObject* packed(PyObject* const* args, size_t n) {
-  PyObject* all = PyTuple_New(Py_ssize_t(n));
-  for (size_t i = 0; all && i < n; ++i) PyTuple_SET_ITEM(all, Py_ssize_t(i), Py_NewRef(args[i]));
-  return all;
+  each_tensor(a, [&](TensorImpl& t) {
+    *batched += t.pyobj && is_batched(static_cast<PyObject*>(t.pyobj));
+    *wanting += t.requires_grad();
+  });
 }
 
 void set_batching(PyObject* cls, PyObject* lift, PyObject* apply) {
@@ -98,21 +88,16 @@ bool lift_to_batch(Bound& b) {
     tensors += is_tensor(b.data()[i]) || PyList_Check(b.data()[i]);
   }
   if (!batched || !wanting || tensors < 2) return true;
-  PyObject* all = packed(b.data(), b.size());
-  PyObject* lifted = all ? PyObject_CallOneArg(lift_function, all) : nullptr;
-  Py_XDECREF(all);
-  if (!lifted) return false;
-  if (lifted != Py_None)
-    for (size_t i = 0; i < b.size(); ++i) b.set(i, Py_NewRef(PyTuple_GET_ITEM(lifted, Py_ssize_t(i))));
-  Py_DECREF(lifted);
-  return true;
+  const OwnedRef all{tuple_of_lent(b.data(), b.size())};
+  const OwnedRef lifted{all.o ? PyObject_CallOneArg(lift_function, all) : nullptr};
+  if (lifted.o && lifted != Py_None)
+    for (size_t i = 0; i < b.size(); ++i) b.set(i, Py_NewRef(PyTuple_GET_ITEM(lifted.o, Py_ssize_t(i))));
+  return lifted.o;
 }
 
 PyObject* apply_batched(PyObject* cls, PyObject* const* args, size_t n) {
-  PyObject* all = packed(args, n);
-  PyObject* found = all ? PyObject_CallFunctionObjArgs(apply_function, cls, all, nullptr) : nullptr;
-  Py_XDECREF(all);
-  return found;
+  const OwnedRef all{tuple_of_lent(args, n)};
+  return all.o ? PyObject_CallFunctionObjArgs(apply_function, cls, all.o, nullptr) : nullptr;
 }
 
 int bind_batching(PyObject* module) { return PyModule_AddFunctions(module, batching_functions); }

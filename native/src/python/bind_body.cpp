@@ -83,9 +83,8 @@ OwnedRef argument(const BodyRunner& self, PyObject* value, bool keep, DType comp
                              : compute != DType::undefined ? compute
                                                            : wider(own));
   } else if (PyList_CheckExact(value)) {
-    made = PyList_New(PyList_GET_SIZE(value));
-    for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(value); ++i)
-      PyList_SET_ITEM(made, i, argument(self, PyList_GET_ITEM(value, i), keep, compute, wide).give());
+    made = list_by(size_t(PyList_GET_SIZE(value)),
+        [&](size_t i) { return argument(self, PyList_GET_ITEM(value, i), keep, compute, wide).give(); });
   } else if (value == Py_None || !wide) {
     made = Py_NewRef(value);
   } else {
@@ -155,17 +154,11 @@ PyObject* finished(const BodyRunner& self, const BodyPlan& p, OwnedRef& value, O
   } else if (p.results > 1 && PyTuple_CheckExact(value.o) && PyTuple_GET_SIZE(value.o) == p.results) {
     const bool shapes = shape.o && PyList_CheckExact(shape.o) && PyList_GET_SIZE(shape.o) == p.results;
     const bool dtypes = result && PyList_CheckExact(result) && PyList_GET_SIZE(result) == p.results;
-    OwnedRef all(PyTuple_New(p.results));
-    bool complete = true;
-    for (int i = 0; complete && i < p.results; ++i) {
-      PyObject* t = adopted(PyTuple_GET_ITEM(value.o, i), shapes ? PyList_GET_ITEM(shape.o, i) : shape.o,
+    PyObject* all = tuple_by(size_t(p.results), [&](size_t i) {
+      return adopted(PyTuple_GET_ITEM(value.o, i), shapes ? PyList_GET_ITEM(shape.o, i) : shape.o,
           dtypes ? PyList_GET_ITEM(result, i) : result, arrays);
-      if (t)
-        PyTuple_SET_ITEM(all.o, i, t);
-      else
-        complete = false;
-    }
-    if (complete) return all.give();
+    });
+    if (all) return all;
   }
   OwnedRef inputs(PyTuple_New(Py_ssize_t(n))), made(PyList_New(Py_ssize_t(arrays.size())));
   for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(inputs.o, Py_ssize_t(i), Py_NewRef(bound[i]));

@@ -97,11 +97,10 @@ PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, nullptr, nullp
 PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
     {"__enter__", device_enter, METH_NOARGS, nullptr}, {"__exit__", device_exit, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
-PyType_Slot device_slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)},
-    {Py_tp_repr, reinterpret_cast<void*>(device_repr)}, {Py_tp_str, reinterpret_cast<void*>(device_str)},
-    {Py_tp_hash, reinterpret_cast<void*>(device_hash)}, {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
-    {Py_tp_getset, device_getset}, {Py_tp_methods, device_methods},
-    {Py_tp_doc, const_cast<char*>("A place for tensors: a type and, optionally, an index.")}, {0, nullptr}};
+PyType_Slot device_slots[] = {slot(Py_tp_new, device_new), slot(Py_tp_repr, device_repr), slot(Py_tp_str, device_str),
+    slot(Py_tp_hash, device_hash), slot(Py_tp_richcompare, device_compare), {Py_tp_getset, device_getset},
+    {Py_tp_methods, device_methods}, documentation_slot("A place for tensors: a type and, optionally, an index."),
+    {0, nullptr}};
 PyType_Spec device_spec = {"torch.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
 }  // namespace

@@ -41,9 +41,8 @@ PyGetSetDef dtype_getset[] = {object_attribute<[](DType t) { return is_floating(
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
     object_method<[](DType t) { return to_real(t); }>("to_real"),
     object_method<[](DType t) { return to_complex(t); }>("to_complex"), {nullptr, nullptr, 0, nullptr}};
-PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
-    {Py_tp_hash, reinterpret_cast<void*>(dtype_hash)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods},
-    {Py_tp_doc, const_cast<char*>("The element type of a tensor.")}, {0, nullptr}};
+PyType_Slot dtype_slots[] = {slot(Py_tp_repr, dtype_repr), slot(Py_tp_hash, dtype_hash), {Py_tp_getset, dtype_getset},
+    {Py_tp_methods, dtype_methods}, documentation_slot("The element type of a tensor."), {0, nullptr}};
 PyType_Spec dtype_spec = {
     "torch.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
@@ -54,8 +53,7 @@ PyObject* named_reduce(PyObject* o, PyObject*) {
   return Py_BuildValue("O(s)", rebuild_named, reinterpret_cast<PyNamed*>(o)->name);
 }
 PyMethodDef named_methods[] = {{"__reduce__", named_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot named_slots[] = {
-    {Py_tp_repr, reinterpret_cast<void*>(named_repr)}, {Py_tp_methods, named_methods}, {0, nullptr}};
+PyType_Slot named_slots[] = {slot(Py_tp_repr, named_repr), {Py_tp_methods, named_methods}, {0, nullptr}};
 PyType_Spec layout_spec = {
     "torch.layout", sizeof(PyNamed), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
 PyType_Spec format_spec = {
@@ -134,7 +132,7 @@ template <class T> PyObject* incref(T* o) {
 
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name, PyTypeObject* base) {
   PyObject* t = base ? PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(base)) : PyType_FromSpec(&spec);
-  if (t && PyObject_SetAttrString(module, name, t) < 0) return nullptr;
+  if (t && module && PyObject_SetAttrString(module, name, t) < 0) return nullptr;
   return reinterpret_cast<PyTypeObject*>(t);
 }
 

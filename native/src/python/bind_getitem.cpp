@@ -3,6 +3,7 @@
 #include "autograd/autograd.h"
 #include "core/sparse.h"
 #include "python/dispatch.h"
+#include "python/module_function.h"
 #include "python/override.h"
 #include "python/native_ops.h"
 #include "python/torch_dispatch.h"
@@ -45,10 +46,7 @@ const Ops& ops() {
 
 // None or an int, as far as 64 bits go; false for anything else (an object with __index__ is the fallback's).
 bool bound_of(PyObject* o, int64_t missing, int64_t* out) {
-  if (o == Py_None) {
-    *out = missing;
-    return true;
-  }
+  if (o == Py_None) return *out = missing, true;
   if (!PyLong_CheckExact(o)) return false;
   int overflow = 0;
   *out = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -126,13 +124,10 @@ PyObject* basic(PyObject* self, PyObject* key) {
   if (!steps_of(t, key, &steps)) return nullptr;
   if ((GradMode::enabled() && t.requires_grad()) || forward_gradients() || python_dispatch) {
     if (steps.empty()) return nullptr;
-    PyObject* view = Py_NewRef(self);
-    for (const Step& s : steps) {
-      PyObject* next = applied_with_history(view, s);
-      Py_DECREF(view);
-      if (!(view = next)) return nullptr;
-    }
-    return view;
+    OwnedRef view{Py_NewRef(self)};
+    for (const Step& s : steps)
+      if (view = OwnedRef(applied_with_history(view, s)); !view.o) return nullptr;
+    return view.give();
   }
   return guarded([&]() -> PyObject* {
     Tensor base(unwrap(self)), view = base;
@@ -148,10 +143,7 @@ PyObject* advanced(PyObject* self, PyObject* key) {
   const TensorImpl &t = *unwrap(self), &k = *unwrap(key);
   if (t.dim() == 0 || k.dim() == 0 || !t.device().is_cpu() || !k.device().is_cpu()) return nullptr;
   if (k.dtype() != DType::i64 && (k.dtype() != DType::b8 || (GradMode::enabled() && t.requires_grad()))) return nullptr;
-  PyObject* indices = PyList_New(1);
-  if (!indices) return nullptr;
-  PyList_SET_ITEM(indices, 0, Py_NewRef(key));
-  return call_op(ops().index, {Py_NewRef(self), indices});
+  return call_op(ops().index, {Py_NewRef(self), Py_BuildValue("[O]", key)});
 }
 
 // The fallback, but first the __torch_function__ of what is in the key or assigned; the tensor's own was asked before.
@@ -192,29 +184,23 @@ PyObject* setitem(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   if (PyLong_CheckExact(value) && !unpack_int(value, &whole)) return nullptr;
   const bool number = PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyBool_Check(value);
   if (plain(self) && (number || is_tensor_exact(value)) && !is_tensor(key) && ops().fill && ops().copy) {
-    PyObject* view = basic(self, key);
-    if (!view && PyErr_Occurred()) return nullptr;
-    if (view && (number || fits(*unwrap(value), *unwrap(view)))) {
-      PyObject* r = number ? call_op(ops().fill, {view, Py_NewRef(value)})
-                           : call_op(ops().copy, {view, Py_NewRef(value), Py_NewRef(Py_False)});
-      if (!r) return nullptr;
-      Py_DECREF(r);
-      Py_RETURN_NONE;
+    OwnedRef view{basic(self, key)};
+    if (!view.o && PyErr_Occurred()) return nullptr;
+    if (view.o && (number || fits(*unwrap(value), *unwrap(view)))) {
+      const OwnedRef r{number ? call_op(ops().fill, {view.give(), Py_NewRef(value)})
+                              : call_op(ops().copy, {view.give(), Py_NewRef(value), Py_NewRef(Py_False)})};
+      return r.o ? Py_NewRef(Py_None) : nullptr;
     }
-    Py_XDECREF(view);
   }
   PyObject* all[3] = {self, key, value};
   return asked(setitem_descriptor, setitem_fallback, all, 3);
 }
 
 PyMethodDef getitem_method = {"__getitem__", getitem, METH_O, nullptr};
-PyMethodDef setitem_method = {
-    "__setitem__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(setitem)), METH_FASTCALL, nullptr};
+PyMethodDef setitem_method = raw_function("__setitem__", setitem);
 
 // indexing_methods(getitem, setitem): what to set as Tensor.__getitem__ and Tensor.__setitem__; the functions are the fallbacks.
-PyObject* indexing_methods(PyObject*, PyObject* args) {
-  PyObject *get, *set;
-  if (!PyArg_ParseTuple(args, "OO", &get, &set)) return nullptr;
+PyObject* indexing_methods(PyObject* get, PyObject* set) {
   Py_XSETREF(getitem_fallback, Py_NewRef(get));
   Py_XSETREF(setitem_fallback, Py_NewRef(set));
   Py_XSETREF(getitem_descriptor, overridable_method(&getitem_method));
@@ -223,8 +209,7 @@ PyObject* indexing_methods(PyObject*, PyObject* args) {
                                                   : nullptr;
 }
 
-PyMethodDef getitem_functions[] = {
-    {"indexing_methods", indexing_methods, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef getitem_functions[] = {function<&indexing_methods>("indexing_methods"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

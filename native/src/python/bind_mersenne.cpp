@@ -36,12 +36,6 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
   return o;
 }
 
-void drop(PyObject* o) {
-  PyTypeObject* type = Py_TYPE(o);
-  type->tp_free(o);
-  Py_DECREF(type);
-}
-
 Bytes get_state(Mersenne& numbers) {
   std::string state(Mersenne::kStateBytes, 0);
   numbers.save(reinterpret_cast<unsigned char*>(state.data()));
@@ -61,17 +55,14 @@ PyMethodDef methods[] = {
 PyGetSetDef attributes[] = {object_attribute<[](Mersenne& m) { return PyLong_FromUnsignedLongLong(m.seed()); }>(
                                 "seed", "The seed that the stream began with."),
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)}, {Py_tp_dealloc, reinterpret_cast<void*>(drop)},
-    {Py_tp_methods, methods}, {Py_tp_getset, attributes}, {0, nullptr}};
+PyType_Slot slots[] = {slot(Py_tp_new, make), slot(Py_tp_dealloc, free_object), {Py_tp_methods, methods},
+    {Py_tp_getset, attributes}, {0, nullptr}};
 PyType_Spec spec = {"shim_torch._impl.native._core.Mersenne", sizeof(Object), 0, Py_TPFLAGS_DEFAULT, slots};
 
 }  // namespace
 
 Mersenne* mersenne_of(PyObject* o) { return Py_TYPE(o) == Type ? &in(o) : nullptr; }
 
-int bind_mersenne(PyObject* module) {
-  Type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return Type && PyModule_AddObjectRef(module, "Mersenne", reinterpret_cast<PyObject*>(Type)) == 0 ? 0 : -1;
-}
+int bind_mersenne(PyObject* module) { return (Type = add_type(module, spec, "Mersenne")) ? 0 : -1; }
 
 }  // namespace shim

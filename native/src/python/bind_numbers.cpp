@@ -82,9 +82,7 @@ PyObject* set_fill_uninitialized(PyObject*, PyObject* on) {
 
 PyMethodDef kernels_memory_functions[] = {
     {"set_fill_uninitialized", set_fill_uninitialized, METH_O, "Whether memory that isn't written gets a fixed value."},
-    {"tensor_from_numbers", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_from_numbers)),
-        METH_FASTCALL, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+    raw_function("tensor_from_numbers", tensor_from_numbers), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

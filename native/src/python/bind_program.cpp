@@ -121,8 +121,8 @@ PyMethodDef functions[] = {function<&make_replay>("make_replay", "(program): it,
     function<&record_output>("record_output", "(recorder, tensor): the tensor is a result."),
     function<&record_parameter>(
         "record_parameter", "(recorder, index, number): an argument of the last step is a number that a call brings."),
-    {"record_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(record_step)), METH_FASTCALL | METH_KEYWORDS,
-        "Runs an operator and records it: (recorder, name, overload, *args, **kwargs)."},
+    raw_function(
+        "record_step", record_step, "Runs an operator and records it: (recorder, name, overload, *args, **kwargs)."),
     function<&run_recorded_steps>(
         "run_steps", "(recorder, inputs, numbers, outputs): runs what was recorded, operator after operator."),
     function<&compile_groups>(

@@ -97,8 +97,7 @@ PyMethodDef run_functions[] = {
     function<&lend_memory>(
         "lend_memory", "Marks the tensor's memory as shared with an array: resize_() may not replace it."),
     function<&own_memory>("own_memory", "Marks the tensor's memory as its own: resize_() may replace it."),
-    {"call_aligned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_aligned)), METH_FASTCALL,
-        "Calls a function while NumPy allocates 64-byte aligned."},
+    raw_function("call_aligned", call_aligned, "Calls a function while NumPy allocates 64-byte aligned."),
     function<&empty_raw>("empty_raw", "An uninitialised tensor: (sizes, dtype, device)."),
     function<&empty_like_all>(
         "empty_like_all", "Uninitialised memory for an elementwise result: (sizes, tensors, dtype, device)."),

@@ -97,11 +97,9 @@ PyObject* size_reduce(PyObject* o, PyObject*) {
 }
 PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, nullptr},
     {"__reduce__", size_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
-    {Py_tp_new, reinterpret_cast<void*>(size_new)}, {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
-    {Py_nb_add, reinterpret_cast<void*>(size_add)}, {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
-    {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)}, {Py_tp_methods, size_methods},
-    {Py_tp_doc, const_cast<char*>("The sizes of a tensor: a tuple of int.")}, {0, nullptr}};
+PyType_Slot size_slots[] = {slot(Py_tp_repr, size_repr), slot(Py_tp_new, size_new), slot(Py_sq_concat, size_concat),
+    slot(Py_nb_add, size_add), slot(Py_sq_repeat, size_repeat), slot(Py_mp_subscript, size_subscript),
+    {Py_tp_methods, size_methods}, documentation_slot("The sizes of a tensor: a tuple of int."), {0, nullptr}};
 PyType_Spec size_spec = {"torch.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
 
 }  // namespace

@@ -7,8 +7,6 @@
 #include "python/autograd_python.h"
 #include "python/storage.h"
 
-#include <structmember.h>
-
 namespace shim {
 
 PyTypeObject *StorageType, *StorageBaseType;
@@ -40,9 +38,7 @@ void dealloc(PyObject* o) {
     if (s->pyobj == o) s->pyobj = nullptr;
     s->release();
   }
-  PyTypeObject* type = Py_TYPE(o);
-  type->tp_free(o);
-  Py_DECREF(type);
+  free_object(o);
 }
 
 PyObject* make(Ref<Storage> s, PyTypeObject* type) {
@@ -170,10 +166,9 @@ PyObject* repr(PyObject* o) {
   });
 }
 
-PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyStorage, dict), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyStorage, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
-PyGetSetDef base_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef members[] = {offset_member("__dictoffset__", offsetof(PyStorage, dict)),
+    offset_member("__weaklistoffset__", offsetof(PyStorage, weakrefs)), {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef base_getset[] = {dict_attribute(), {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyGetSetDef getset[] = {object_attribute<[](S s) { return device_object(s.device()); }>("device"),
     object_attribute<[](S s) { return s.device().is_cuda(); }>("is_cuda"),
     object_attribute<[](S s) { return &s; }>("_cdata"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -192,17 +187,13 @@ PyMethodDef methods[] = {object_method<&data_ptr>("data_ptr"), object_method<&nb
     static_method<[](WeakStorage* w) { w->drop(); }>("_free_weak_ref"),
     static_method<[](WeakStorage* w) { return storage_or_none(w->storage()); }>("_new_with_weak_ptr"),
     object_method<&storage_tolist>("tolist"), object_method<&reduce>("__reduce__"), {nullptr, nullptr, 0, nullptr}};
-PyType_Slot base_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-    {Py_tp_members, members}, {Py_tp_getset, base_getset}, {Py_tp_new, reinterpret_cast<void*>(storage_new)},
-    {Py_tp_doc, const_cast<char*>("What classes of storages have in common.")}, {0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-    {Py_tp_new, reinterpret_cast<void*>(storage_new)}, {Py_tp_repr, reinterpret_cast<void*>(repr)},
-    {Py_tp_getset, getset}, {Py_tp_methods, methods}, {Py_mp_length, reinterpret_cast<void*>(length)},
-    {Py_mp_subscript, reinterpret_cast<void*>(storage_subscript)},
-    {Py_mp_ass_subscript, reinterpret_cast<void*>(storage_assign)},
-    {Py_tp_doc, const_cast<char*>("The bytes under one or more tensors.")}, {0, nullptr}};
+PyType_Slot base_slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
+    {Py_tp_members, members}, {Py_tp_getset, base_getset}, slot(Py_tp_new, storage_new),
+    documentation_slot("What classes of storages have in common."), {0, nullptr}};
+PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
+    slot(Py_tp_new, storage_new), slot(Py_tp_repr, repr), {Py_tp_getset, getset}, {Py_tp_methods, methods},
+    slot(Py_mp_length, length), slot(Py_mp_subscript, storage_subscript), slot(Py_mp_ass_subscript, storage_assign),
+    documentation_slot("The bytes under one or more tensors."), {0, nullptr}};
 PyType_Spec base_spec = {"torch._C.StorageBase", sizeof(PyStorage), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
 PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0,
@@ -224,11 +215,9 @@ Ref<Storage> storage_of(PyObject* o) {
 }
 
 int bind_storage(PyObject* module) {
-  PyObject* base = PyType_FromSpec(&base_spec);
-  if (!base || PyObject_SetAttrString(module, "StorageBase", base) < 0) return -1;
-  StorageBaseType = reinterpret_cast<PyTypeObject*>(base);
-  StorageType = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, base));
-  return StorageType ? PyObject_SetAttrString(module, "UntypedStorage", reinterpret_cast<PyObject*>(StorageType)) : -1;
+  StorageBaseType = add_type(module, base_spec, "StorageBase");
+  StorageType = StorageBaseType ? add_type(module, spec, "UntypedStorage", StorageBaseType) : nullptr;
+  return StorageType ? 0 : -1;
 }
 
 }  // namespace shim

@@ -6,6 +6,7 @@
 #include "ops/kernels.h"
 #include "python/attribute.h"
 #include "python/wrapper.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -115,9 +116,7 @@ PyObject* size_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) 
 }
 
 PyObject* tuple_of(IntArrayRef d) {
-  PyObject* tuple = PyTuple_New(Py_ssize_t(d.size()));
-  for (size_t i = 0; tuple && i < d.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), integer(d[i]));
-  return tuple;
+  return tuple_by(d.size(), [&](size_t i) { return integer(d[i]); });
 }
 
 bool is_compressed(const TensorImpl& t) { return is_sparse(t) && sparse_parts(t)->layout != Layout::sparse_coo; }
@@ -176,14 +175,10 @@ PyObject* is_contiguous_method(PyObject* self, Args args, Py_ssize_t n, PyObject
 
 PyObject* hash_method(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(self); }
 
-PyMethodDef methods[] = {
-#define FAST(name, f) \
-  {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL | METH_KEYWORDS, nullptr}
-#define KEYED(name, f) \
-  {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_VARARGS | METH_KEYWORDS, nullptr}
-    FAST("size", size_method), FAST("stride", stride_method), FAST("is_contiguous", is_contiguous_method),
-    method<dims_of_tensor>("dim"), method<dims_of_tensor>("ndimension"), method<numel_of>("numel"),
-    method<numel_of>("nelement"), {"data_ptr", data_ptr_method, METH_NOARGS, nullptr},
+PyMethodDef methods[] = {raw_function("size", size_method), raw_function("stride", stride_method),
+    raw_function("is_contiguous", is_contiguous_method), method<dims_of_tensor>("dim"),
+    method<dims_of_tensor>("ndimension"), method<numel_of>("numel"), method<numel_of>("nelement"),
+    {"data_ptr", data_ptr_method, METH_NOARGS, nullptr},
     method<[](T t) { return t.storage_offset(); }>("storage_offset"),
     method<[](T t) { return int64_t(t.itemsize()); }>("element_size"),
     method<[](T t) { return int64_t(t.device().is_cpu() ? -1 : t.device().index); }>("get_device"),
@@ -195,12 +190,10 @@ PyMethodDef methods[] = {
     method<[](T t) { return storage_of_dense(t).device().is_cuda(); }>("is_shared"),
     method<[](T t) { return t.storage()->pinned; }>("is_pinned", nullptr, METH_VARARGS),
     method<[](T t) { return storage_object(Ref<Storage>(&storage_of_dense(t))); }>("untyped_storage"),
-    KEYED("set_", tensor_set), KEYED("resize_", tensor_resize), {"__hash__", hash_method, METH_NOARGS, nullptr},
-    {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_subclass)),
-        METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
-    {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(wrapper_subclass)),
-        METH_VARARGS | METH_KEYWORDS | METH_STATIC, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+    raw_function("set_", tensor_set), raw_function("resize_", tensor_resize),
+    {"__hash__", hash_method, METH_NOARGS, nullptr},
+    raw_function("_make_subclass", make_subclass, nullptr, METH_STATIC),
+    raw_function("_make_wrapper_subclass", wrapper_subclass, nullptr, METH_STATIC), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

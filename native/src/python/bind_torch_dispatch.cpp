@@ -21,16 +21,7 @@ using DispatchModes = ModeStack<&modes, &count_modes, kDispatchModes>;
 bool set_disabled(Truth on) { return std::exchange(disabled, on); }
 bool set_below(Truth on) { return std::exchange(below_handler, on); }
 
-PyObject* disabled_dispatch(PyObject*, PyObject* args) {  // (func, types, args=(), kwargs=None)
-  PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
-  if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &positional, &kwargs)) return nullptr;
-  bool old = disabled;
-  disabled = true;
-  OwnedRef tuple{positional ? PySequence_Tuple(positional) : PyTuple_New(0)};
-  PyObject* r = tuple.o ? PyObject_Call(func, tuple.o, kwargs && kwargs != Py_None ? kwargs : nullptr) : nullptr;
-  disabled = old;
-  return r;
-}
+PyObject* disabled_dispatch(PyObject*, PyObject* args) { return call_without(disabled, args); }
 
 // (qualified, overload, leaf, parts or None): how PyTorch's operator of that name stands to ours.
 bool mark(std::string_view qualified, std::string_view overload, Truth leaf, PyObject* parts) {
@@ -69,8 +60,8 @@ PyMethodDef torch_dispatch_functions[] = {
 
 int bind_torch_dispatch(PyObject* module) {
   if (PyModule_AddFunctions(module, torch_dispatch_functions) < 0) return -1;
-  disabled_impl = PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl");
-  if (!disabled_impl || PyDict_SetItem(TensorBaseType->tp_dict, handler_name(), disabled_impl) < 0) return -1;
+  PyObject* none = protocol.disabled = PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl");
+  if (!none || PyDict_SetItem(TensorBaseType->tp_dict, protocol.attribute, none) < 0) return -1;
   PyType_Modified(TensorBaseType);
   return 0;
 }

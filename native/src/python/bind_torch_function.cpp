@@ -60,12 +60,10 @@ PyMethodDef torch_function_functions[] = {{"_disabled_torch_function_impl", disa
                                               "Runs func without __torch_function__ of subclasses."},
     {"_has_torch_function", py_has, METH_O, "Whether any of the arguments overrides torch functions."},
     {"_has_torch_function_unary", py_has_unary, METH_O, "The same for one argument."},
-    {"_has_torch_function_variadic", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_has_variadic)),
-        METH_FASTCALL, "The same for arguments given one by one."},
+    raw_function("_has_torch_function_variadic", py_has_variadic, "The same for arguments given one by one."),
     function<[](Truth on) { passed_over = on; }>(
         "_pass_over_torch_function", "Whether the next question about overrides is answered with no."),
-    {"_handle_torch_function", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(py_handle)),
-        METH_VARARGS | METH_KEYWORDS, "Calls the overrides of relevant_args."},
+    raw_function("_handle_torch_function", py_handle, "Calls the overrides of relevant_args."),
     function<&FunctionModes::push>("_push_on_torch_function_stack"),
     function<&FunctionModes::pop>("_pop_torch_function_stack"),
     function<&FunctionModes::size>("_len_torch_function_stack"), function<&FunctionModes::at>("_get_function_stack_at"),
@@ -80,8 +78,8 @@ PyMethodDef torch_function_functions[] = {{"_disabled_torch_function_impl", disa
 
 int bind_torch_function(PyObject* module) {
   if (PyModule_AddFunctions(module, torch_function_functions) < 0) return -1;
-  disabled_impl = PyObject_GetAttrString(module, "_disabled_torch_function_impl");
-  if (!disabled_impl) return -1;
+  protocol.disabled = PyObject_GetAttrString(module, "_disabled_torch_function_impl");
+  if (!protocol.disabled) return -1;
   SubclassOps::overrides = [](const TensorImpl& t) {
     return t.pyobj && has_torch_function(static_cast<PyObject*>(t.pyobj));
   };

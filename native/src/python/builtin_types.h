@@ -4,8 +4,6 @@
 
 namespace shim {
 
-// Makes a type and puts it into the module; null with an error set.
-PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name, PyTypeObject* base = nullptr);
 PyObject* size_of_tuple(PyObject* tuple);  // a torch.Size of a tuple's items, which it steals
 extern PyObject* rebuild_named;            // what pickles of these types call: torch._rebuild, with a name or a tuple
 int bind_device(PyObject* module);         // bind_device.cpp

@@ -4,6 +4,7 @@
 #include "python/arguments.h"
 #include "python/dispatch.h"
 #include "python/foreign.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -36,11 +37,7 @@ bool numpy_is(PyObject* o, PyTypeObject* NumpyTypes::* which) {
   return type && PyObject_TypeCheck(o, type);
 }
 
-Fit take(PyObject* o, PyObject** out) {
-  Py_INCREF(o);
-  *out = o;
-  return Fit::yes;
-}
+Fit take(PyObject* o, PyObject** out) { return *out = Py_NewRef(o), Fit::yes; }
 Fit made(PyObject* o, PyObject** out) {
   *out = o;
   return o ? Fit::yes : Fit::error;
@@ -49,11 +46,8 @@ Fit item(PyObject* o, PyObject** out) { return made(PyObject_CallMethod(o, "item
 
 // An index that an object gives.
 Fit index_of(PyObject* o, PyObject** out) {
-  PyObject* index = PyNumber_Index(o);
-  if (!index) return Fit::error;
-  if (readable_int(index)) return made(index, out);
-  Py_DECREF(index);
-  return Fit::unreadable;
+  OwnedRef index{PyNumber_Index(o)};
+  return !index.o ? Fit::error : readable_int(index) ? made(index.give(), out) : Fit::unreadable;
 }
 
 bool plain_zero_dim(PyObject* o) { return is_tensor(o) && unwrap(o)->dim() == 0 && !unwrap(o)->requires_grad(); }
@@ -89,14 +83,9 @@ Fit to_float(PyObject* o, PyObject** out) {
     return Fit::unreadable;
   }
   if (numpy_is(o, &NumpyTypes::floating) || numpy_is(o, &NumpyTypes::integer)) return made(PyNumber_Float(o), out);
-  if (plain_zero_dim(o) && !is_complex(unwrap(o)->dtype())) {
-    PyObject* number = PyObject_CallMethod(o, "item", nullptr);
-    if (!number) return Fit::error;
-    Fit f = made(PyNumber_Float(number), out);
-    Py_DECREF(number);
-    return f;
-  }
-  return Fit::no;
+  if (!plain_zero_dim(o) || is_complex(unwrap(o)->dtype())) return Fit::no;
+  const OwnedRef number{PyObject_CallMethod(o, "item", nullptr)};
+  return number.o ? made(PyNumber_Float(number), out) : Fit::error;
 }
 
 bool is_number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
@@ -246,13 +235,8 @@ Fit to_list(const Argument& a, const Slot& s, PyObject* o, size_t position, Boun
     PyObject* single = nullptr;  // int[2] given 3: (3, 3)
     Fit f = one(t, s, o, b, &single);
     if (f != Fit::yes) return f;
-    PyObject* tuple = PyTuple_New(t.list_size);
-    for (int i = 0; tuple && i < t.list_size; ++i) {
-      Py_INCREF(single);
-      PyTuple_SET_ITEM(tuple, i, single);
-    }
-    Py_DECREF(single);
-    return made(tuple, out);
+    const OwnedRef held{single};
+    return made(tuple_by(size_t(t.list_size), [&](size_t) { return Py_NewRef(single); }), out);
   }
   if (t.base == ArgType::Int && PyTuple_CheckExact(o) && exact_ints(o)) return take(o, out);
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);

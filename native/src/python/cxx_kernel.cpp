@@ -46,9 +46,7 @@ PyObject* results_of(const Schema& s, const Cells& results) {
     return o;
   };
   if (n == 1) return one(0);
-  OwnedRef all = owned(PyTuple_New(Py_ssize_t(n)));
-  for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(all.o, Py_ssize_t(i), one(i));
-  return all.give();
+  return tuple_by(n, one);
 }
 
 PyObject* run_closure(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
@@ -62,8 +60,7 @@ PyObject* run_closure(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
   });
 }
 
-PyMethodDef closure_method = {"kernel", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_closure)),
-    METH_FASTCALL | METH_KEYWORDS, "A kernel of a C++ extension."};
+PyMethodDef closure_method = raw_function("kernel", run_closure, "A kernel of a C++ extension.");
 
 // --- autograd functions -------------------------------------------------------------------------------------------------
 
@@ -164,11 +161,11 @@ int shim_cxx_apply(const ShimFunction* functions, void* state, ShimTensor* const
     GilAcquire gil;
     OwnedRef capsule = owned(PyCapsule_New(new State{functions, state}, nullptr, drop_state));
     OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.extensions.cxx_function"));
-    OwnedRef args = owned(PyTuple_New(Py_ssize_t(n) + 2));
-    PyTuple_SET_ITEM(args.o, 0, owned(PyUnicode_FromString(functions->name)).give());
-    PyTuple_SET_ITEM(args.o, 1, Py_NewRef(capsule));
-    for (size_t i = 0; i < n; ++i)
-      PyTuple_SET_ITEM(args.o, Py_ssize_t(i) + 2, owned(wrap(tensor_in(inputs[i]))).give());
+    OwnedRef args = owned(tuple_by(n + 2, [&](size_t i) {
+      return i == 0   ? PyUnicode_FromString(functions->name)
+             : i == 1 ? Py_NewRef(capsule)
+                      : wrap(tensor_in(inputs[i - 2]));
+    }));
     OwnedRef apply = owned(PyObject_GetAttrString(module, "apply"));
     OwnedRef result = owned(PyObject_Call(apply, args, nullptr));
     ArgType tensors;

@@ -32,8 +32,7 @@ PyObject* run_callable(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-PyMethodDef callable_method = {"callable", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_callable)),
-    METH_FASTCALL, "A function of a C++ extension."};
+PyMethodDef callable_method = raw_function("callable", run_callable, "A function of a C++ extension.");
 
 }  // namespace
 
@@ -42,10 +41,8 @@ PyObject* object_of(const ShimCell& c, const ArgType* wanted) {
     ValueRoom room;
     return object_of(value_in(c, room, wanted));
   }
-  OwnedRef all = owned(PyList_New(Py_ssize_t(c.n)));
-  for (uint32_t i = 0; i < c.n; ++i)
-    PyList_SET_ITEM(all.o, Py_ssize_t(i), owned(object_of(static_cast<const ShimCell*>(c.p)[i])).give());
-  return c.im == SHIM_TUPLE ? owned(PyList_AsTuple(all)).give() : all.give();
+  const auto one = [&](size_t i) { return object_of(static_cast<const ShimCell*>(c.p)[i]); };
+  return owned(c.im == SHIM_TUPLE ? tuple_by(c.n, one) : list_by(c.n, one)).give();
 }
 
 }  // namespace shim
@@ -58,8 +55,7 @@ int shim_cxx_python(const char* name, const ShimCell* args, size_t n, ShimCell* 
     GilAcquire gil;
     OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.extensions.cxx_calls"));
     OwnedRef function = owned(PyObject_GetAttrString(module, name));
-    OwnedRef given = owned(PyTuple_New(Py_ssize_t(n)));
-    for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(given.o, Py_ssize_t(i), owned(object_of(args[i])).give());
+    OwnedRef given = owned(tuple_by(n, [&](size_t i) { return object_of(args[i]); }));
     OwnedRef value = owned(PyObject_Call(function, given, nullptr));
     *result = cell_of_object(value);
   });

@@ -28,8 +28,6 @@ void mark_views(Operator&, PyObject* const* args, size_t n, PyObject* result, bo
 PyObject* name_results(Operator&, PyObject* result);  // steals; a tuple becomes torch.return_types.max
 
 // torch_function.cpp
-// Puts an argument with a handler among the others: subclasses before their bases, each class once.
-void add_by_class(PyObject* o, std::vector<PyObject*>& found);
 PyObject* call_torch_function(
     PyObject* callable, const CallArgs&, Bound*);  // NotImplemented-style fallthrough: returns null without error
 bool torch_function_mode_active();

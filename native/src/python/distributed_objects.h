@@ -29,13 +29,11 @@ template <class T> PyObject* hold(std::shared_ptr<T> it) {  // None of none
 }
 
 template <class T> void drop(PyObject* o) {
-  PyTypeObject* type = Py_TYPE(o);
   {
     const GilRelease released;  // threads may have to end
     reinterpret_cast<Holder<T>*>(o)->it.~shared_ptr();
   }
-  type->tp_free(o);
-  Py_DECREF(type);
+  free_object(o);
 }
 
 inline Tensor lent(PyObject* o) {  // a tensor without gradients or a Python object: any thread may give it up
@@ -127,7 +125,7 @@ template <auto F, Lock lock = Lock::released> PyMethodDef between(const char* na
 template <class T>
 bool add_type(PyObject* module, const char* name, PyMethodDef* methods, PyGetSetDef* attributes = nullptr) {
   const std::string full = str("shim_torch._impl.native._core.", name);
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop<T>)}, {Py_tp_methods, methods},
+  PyType_Slot slots[] = {slot(Py_tp_dealloc, drop<T>), {Py_tp_methods, methods},
       {attributes ? Py_tp_getset : 0, attributes}, {0, nullptr}};
   PyType_Spec spec = {
       full.c_str(), sizeof(Holder<T>), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};

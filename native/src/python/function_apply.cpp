@@ -45,15 +45,13 @@ PyObject* run_forward(PyObject* cls, PyObject* ctx, PyObject* const* args, size_
   OwnedRef forward{PyObject_GetAttr(cls, names().forward)};
   if (!forward.o) return nullptr;
   if (!setup) {
-    std::vector<PyObject*> with(n + 1);
-    with[0] = ctx;
-    std::copy(args, args + n, with.begin() + 1);
+    std::vector<PyObject*> with{ctx};
+    with.insert(with.end(), args, args + n);
     return PyObject_Vectorcall(forward.o, with.data(), n + 1, nullptr);
   }
   PyObject* output = PyObject_Vectorcall(forward.o, args, n, nullptr);
   if (!output) return nullptr;
-  OwnedRef inputs{PyTuple_New(Py_ssize_t(n))};
-  for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(inputs.o, Py_ssize_t(i), Py_NewRef(args[i]));
+  OwnedRef inputs{tuple_of_lent(args, n)};
   OwnedRef done{PyObject_CallFunctionObjArgs(setup, ctx, inputs.o, output, nullptr)};
   if (!done.o) Py_CLEAR(output);
   return output;
@@ -154,12 +152,11 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
   if (!ctx.o) return nullptr;
   PyFunction* f = reinterpret_cast<PyFunction*>(ctx.o);
   bool any = false;
-  f->needs_input_grad = PyTuple_New(Py_ssize_t(n));
-  for (size_t i = 0; i < n; ++i) {
-    bool wants = is_tensor(args[i]) && unwrap(args[i])->requires_grad();
+  f->needs_input_grad = tuple_by(n, [&](size_t i) {
+    const bool wants = is_tensor(args[i]) && unwrap(args[i])->requires_grad();
     any |= wants;
-    PyTuple_SET_ITEM(f->needs_input_grad, Py_ssize_t(i), PyBool_FromLong(wants));
-  }
+    return PyBool_FromLong(wants);
+  });
   Ref<FunctionNode> node;
   if (any && GradMode::enabled()) {
     node = make<FunctionNode>(f, Py_TYPE(ctx.o)->tp_name);
@@ -184,9 +181,7 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
   if (!result.o) return nullptr;
   if (tangents && !apply_jvp(cls, ctx.o, args, n, result.o)) return nullptr;
   if (node) save_variables(f, node);
-  Py_CLEAR(f->to_save);
-  Py_CLEAR(f->dirty_tensors);
-  Py_CLEAR(f->non_differentiable);
+  clear_each(f->to_save, f->dirty_tensors, f->non_differentiable);
   return Py_NewRef(single ? PyTuple_GET_ITEM(result.o, 0) : result.o);
 }
 
@@ -204,11 +199,8 @@ PyObject* apply_bound(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, Py
   OwnedRef bound{nullptr};
   if (separate || (kwnames && PyTuple_GET_SIZE(kwnames))) {  // defaults and keywords of forward become plain arguments
     OwnedRef bind{python_helper("_bind_arguments")};
-    OwnedRef positional{PyTuple_New(nargs)}, keywords{PyDict_New()};
+    OwnedRef positional{tuple_of_lent(args, size_t(nargs))}, keywords{dict_of_keywords(kwnames, args + nargs)};
     if (!bind.o || !positional.o || !keywords.o) return nullptr;
-    for (Py_ssize_t i = 0; i < nargs; ++i) PyTuple_SET_ITEM(positional.o, i, Py_NewRef(args[i]));
-    for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
-      if (PyDict_SetItem(keywords.o, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0) return nullptr;
     bound.o =
         PyObject_CallFunctionObjArgs(bind.o, cls, separate ? Py_True : Py_False, positional.o, keywords.o, nullptr);
     if (!bound.o) return nullptr;

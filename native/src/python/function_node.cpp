@@ -64,11 +64,10 @@ PyObject* FunctionNode::transposed_jvp(PyObject* args) {
   OwnedRef module{PyImport_ImportModule("shim_torch._impl.autograd.own_tangents")};
   OwnedRef call{module.o ? PyObject_GetAttrString(module.o, "transposed_jvp") : nullptr};
   OwnedRef cls{PyObject_GetAttrString(reinterpret_cast<PyObject*>(ctx_), "_forward_cls")};
-  OwnedRef zeros{PyTuple_New(Py_ssize_t(is_tensor_input.size()))};
-  if (!call.o || !cls.o || !zeros.o) return nullptr;
   size_t tensors = 0;
-  for (size_t i = 0; i < is_tensor_input.size(); ++i)
-    PyTuple_SET_ITEM(zeros.o, Py_ssize_t(i), wrap(is_tensor_input[i] ? zeros_like_meta(given[tensors++]) : Tensor()));
+  OwnedRef zeros{tuple_by(is_tensor_input.size(),
+      [&](size_t i) { return wrap(is_tensor_input[i] ? zeros_like_meta(given[tensors++]) : Tensor()); })};
+  if (!call.o || !cls.o || !zeros.o) return nullptr;
   OwnedRef cotangents{PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args))};
   return cotangents.o ? PyObject_CallFunctionObjArgs(
                             call.o, cls.o, reinterpret_cast<PyObject*>(ctx_), zeros.o, cotangents.o, nullptr)
@@ -80,15 +79,13 @@ Grads FunctionNode::apply(Grads&& grads) {
   CHECK(Kind::Runtime, ctx_, name_, ": its ctx was freed");
   Ref<Node> alive(this);
   OwnedRef ctx_alive{Py_NewRef(reinterpret_cast<PyObject*>(ctx_))};
-  OwnedRef args{PyTuple_New(Py_ssize_t(outputs.size()) + 1)};
-  if (!args.o) throw PythonError();
-  Py_INCREF(ctx_);
-  PyTuple_SET_ITEM(args.o, 0, reinterpret_cast<PyObject*>(ctx_));
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    bool zeros = !grads[i] && outputs[i] != FunctionOutput::not_tensor && ctx_->materialize &&
-                 (outputs[i] == FunctionOutput::differentiable || ctx_->materialize_non_diff);
-    PyTuple_SET_ITEM(args.o, Py_ssize_t(i) + 1, wrap(zeros ? zeros_like_meta(inputs[i]) : grads[i]));
-  }
+  OwnedRef args = owned(tuple_by(outputs.size() + 1, [&](size_t k) {
+    if (k == 0) return Py_NewRef(ctx_alive);
+    const size_t i = k - 1;
+    const bool zeros = !grads[i] && outputs[i] != FunctionOutput::not_tensor && ctx_->materialize &&
+                       (outputs[i] == FunctionOutput::differentiable || ctx_->materialize_non_diff);
+    return wrap(zeros ? zeros_like_meta(inputs[i]) : grads[i]);
+  }));
   grads.clear();
   if (__builtin_expect(own_tangents, 0) && !given.empty()) {
     OwnedRef r{transposed_jvp(args.o)};

@@ -3,8 +3,6 @@
 #include "python/function.h"
 #include "python/owned_ref.h"
 
-#include <structmember.h>
-
 namespace shim {
 
 namespace {
@@ -20,13 +18,9 @@ PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
 
 int traverse(PyObject* o, visitproc visit, void* arg) {
   PyFunction* f = in(o);
-  Py_VISIT(Py_TYPE(o));
-  Py_VISIT(f->dict);
-  Py_VISIT(f->needs_input_grad);
-  Py_VISIT(f->to_save);
-  Py_VISIT(f->non_differentiable);
-  Py_VISIT(f->dirty_tensors);
-  Py_VISIT(f->saved_for_forward);
+  if (int r = visit_each(visit, arg, Py_TYPE(o), f->dict, f->needs_input_grad, f->to_save, f->non_differentiable,
+          f->dirty_tensors, f->saved_for_forward))
+    return r;
   for (size_t i = 0; f->saved && i < f->saved->size(); ++i)
     if (int r = visit_saved((*f->saved)[i], visit, arg)) return r;
   return f->owns_node ? visit_shared(f->node, visit, arg) : 0;  // else the node's owner shows what the node holds
@@ -35,12 +29,7 @@ int traverse(PyObject* o, visitproc visit, void* arg) {
 // What goes may take the node with it, and with that this object's last user: nothing is looked at twice.
 int clear(PyObject* o) {
   PyFunction* f = in(o);
-  Py_CLEAR(f->dict);
-  Py_CLEAR(f->needs_input_grad);
-  Py_CLEAR(f->to_save);
-  Py_CLEAR(f->non_differentiable);
-  Py_CLEAR(f->dirty_tensors);
-  Py_CLEAR(f->saved_for_forward);
+  clear_each(f->dict, f->needs_input_grad, f->to_save, f->non_differentiable, f->dirty_tensors, f->saved_for_forward);
   for (size_t i = 0; f->saved && i < f->saved->size(); ++i) (*f->saved)[i].reset();
   if (f->owns_node && f->node->use_count() == 1) {
     f->owns_node = 0;
@@ -72,9 +61,7 @@ void dealloc(PyObject* o) {
   auto* saved = f->saved;
   f->saved = nullptr;
   delete saved;
-  PyTypeObject* type = Py_TYPE(o);
-  type->tp_free(o);
-  Py_DECREF(type);
+  free_object(o);
 }
 
 Node& node_or_error(PyObject* o, const char* what) {
@@ -133,17 +120,8 @@ template <class F> PyObject* each_saved(PyObject* o, F f) {
         "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you "
         "need to backward through the graph a second time or if you need "
         "to access saved tensors after calling backward.");
-    size_t n = ctx->saved ? ctx->saved->size() : 0;
-    PyObject* tuple = PyTuple_New(Py_ssize_t(n));
-    struct Drop {
-      PyObject*& o;
-      ~Drop() {
-        if (PyErr_Occurred() || std::uncaught_exceptions()) Py_CLEAR(o);
-      }
-    } drop{tuple};
-    for (size_t i = 0; tuple && i < n; ++i)
-      PyTuple_SET_ITEM(tuple, Py_ssize_t(i), f((*ctx->saved)[i], Ref<Node>(ctx->node)));
-    return tuple;
+    return tuple_by(
+        ctx->saved ? ctx->saved->size() : 0, [&](size_t i) { return f((*ctx->saved)[i], Ref<Node>(ctx->node)); });
   });
 }
 
@@ -165,8 +143,7 @@ PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, nullptr, nul
     {"metadata", metadata, nullptr, nullptr, nullptr}, {"_input_metadata", input_metadata, nullptr, nullptr, nullptr},
     {"saved_tensors", saved_tensors, nullptr, nullptr, nullptr},
     {"saved_variables", saved_variables, nullptr, nullptr, nullptr},
-    {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr}, dict_attribute(),
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, needs_input_grad), 0, nullptr},
     {"to_save", T_OBJECT, offsetof(PyFunction, to_save), 0, nullptr},
@@ -175,20 +152,16 @@ PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, nee
     {"saved_for_forward", T_OBJECT, offsetof(PyFunction, saved_for_forward), 0, nullptr},
     {"materialize_grads", T_BOOL, offsetof(PyFunction, materialize), 0, nullptr},
     {"_materialize_non_diff_grads", T_BOOL, offsetof(PyFunction, materialize_non_diff), 0, nullptr},
-    {"__dictoffset__", T_PYSSIZET, offsetof(PyFunction, dict), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyFunction, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+    offset_member("__dictoffset__", offsetof(PyFunction, dict)),
+    offset_member("__weaklistoffset__", offsetof(PyFunction, weakrefs)), {nullptr, 0, 0, 0, nullptr}};
 
 PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook", register_post, METH_O, nullptr},
     {"register_prehook", register_pre, METH_O, nullptr}, {"_sequence_nr", sequence, METH_NOARGS, nullptr},
     {"_register_hook_dict", register_hook_dict, METH_O, nullptr},
-    {"_apply_directly", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_apply_directly)),
-        METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
-    {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_apply)),
-        METH_FASTCALL | METH_KEYWORDS | METH_CLASS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(create)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-    {Py_tp_finalize, reinterpret_cast<void*>(finalize)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_getset, getset}, {Py_tp_members, members},
+    raw_function("_apply_directly", function_apply_directly, nullptr, METH_CLASS),
+    raw_function("apply", function_apply, nullptr, METH_CLASS), {nullptr, nullptr, 0, nullptr}};
+PyType_Slot slots[] = {slot(Py_tp_new, create), slot(Py_tp_dealloc, dealloc), slot(Py_tp_finalize, finalize),
+    slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear), {Py_tp_getset, getset}, {Py_tp_members, members},
     {Py_tp_methods, methods}, {0, nullptr}};
 PyType_Spec spec = {"torch._C._FunctionBase", sizeof(PyFunction), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
@@ -212,9 +185,6 @@ Ref<Node> node_of_function(PyObject* o) {
   return PyObject_TypeCheck(o, FunctionType) ? Ref<Node>(in(o)->node) : Ref<Node>();
 }
 
-int bind_function(PyObject* module) {
-  FunctionType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return FunctionType ? PyObject_SetAttrString(module, "_FunctionBase", reinterpret_cast<PyObject*>(FunctionType)) : -1;
-}
+int bind_function(PyObject* module) { return (FunctionType = add_type(module, spec, "_FunctionBase")) ? 0 : -1; }
 
 }  // namespace shim

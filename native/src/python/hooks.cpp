@@ -17,9 +17,7 @@ PyTypeObject* HandleType;
 void drop_handle(PyObject* o) {
   auto* h = reinterpret_cast<PyHandle*>(o);
   if (h->hook) h->hook->handle = nullptr;
-  PyTypeObject* type = Py_TYPE(o);
-  type->tp_free(o);
-  Py_DECREF(type);
+  free_object(o);
 }
 
 PyObject* remove(PyObject* o, PyObject*) {
@@ -40,17 +38,15 @@ PyMethodDef handle_methods[] = {{"remove", remove, METH_NOARGS, nullptr}, {"__en
     {"__exit__", leave, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef handle_getset[] = {
     {"id", handle_id, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot handle_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_handle)}, {Py_tp_methods, handle_methods},
-    {Py_tp_getset, handle_getset}, {0, nullptr}};
+PyType_Slot handle_slots[] = {
+    slot(Py_tp_dealloc, drop_handle), {Py_tp_methods, handle_methods}, {Py_tp_getset, handle_getset}, {0, nullptr}};
 PyType_Spec handle_spec = {"torch.utils.hooks.RemovableHandle", sizeof(PyHandle), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};
 
 }  // namespace
 
 PyObject* tuple_of_grads(const Grads& grads) {
-  PyObject* tuple = PyTuple_New(Py_ssize_t(grads.size()));
-  for (size_t i = 0; tuple && i < grads.size(); ++i) PyTuple_SET_ITEM(tuple, Py_ssize_t(i), wrap(grads[i]));
-  return tuple;
+  return tuple_by(grads.size(), [&](size_t i) { return wrap(grads[i]); });
 }
 
 bool grads_from(PyObject* sequence, Grads* out) {
@@ -58,19 +54,15 @@ bool grads_from(PyObject* sequence, Grads* out) {
     out->assign(1, Tensor(unwrap(sequence)));
     return true;
   }
-  PyObject* fast = PySequence_Fast(sequence, "expected a sequence of tensors");
-  if (!fast) return false;
+  const OwnedRef fast{PySequence_Fast(sequence, "expected a sequence of tensors")};
+  if (!fast.o) return false;
   out->clear();
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast); ++i) {
-    PyObject* o = PySequence_Fast_GET_ITEM(fast, i);
-    if (o != Py_None && !is_tensor(o)) {
-      PyErr_Format(PyExc_TypeError, "gradients can be either Tensors or None, but got %s", Py_TYPE(o)->tp_name);
-      Py_DECREF(fast);
-      return false;
-    }
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.o); ++i) {
+    PyObject* o = PySequence_Fast_GET_ITEM(fast.o, i);
+    if (o != Py_None && !is_tensor(o))
+      return PyErr_Format(PyExc_TypeError, "gradients can be either Tensors or None, but got %s", Py_TYPE(o)->tp_name);
     out->push_back(o == Py_None ? Tensor() : Tensor(unwrap(o)));
   }
-  Py_DECREF(fast);
   return true;
 }
 
@@ -79,12 +71,10 @@ static bool same_count(PyObject* hook, PyObject* given, size_t expected) {
   if (is_tensor(given)) return true;
   const Py_ssize_t n = PySequence_Size(given);
   if (n < 0 || size_t(n) == expected) return n >= 0;
-  PyObject* name = PyObject_GetAttrString(hook, "__name__");
-  if (!name) PyErr_Clear();
-  PyErr_Format(PyExc_RuntimeError, "hook '%S' has returned an incorrect number of values (got %zd, but expected %zu)",
-      name ? name : hook, n, expected);
-  Py_XDECREF(name);
-  return false;
+  const OwnedRef name{PyObject_GetAttrString(hook, "__name__")};
+  return PyErr_Format(PyExc_RuntimeError,
+      "hook '%S' has returned an incorrect number of values (got %zd, but expected %zu)", name.o ? name.o : hook, n,
+      expected);
 }
 
 void PythonHook::pre_of_dict(Grads& grads) {
@@ -137,9 +127,6 @@ PyObject* register_node_hook(Node& n, PyObject* f, bool before) {
       before ? n.pre_hooks : n.post_hooks, make<PythonHook>(f, before ? PythonHook::Tuple : PythonHook::Post));
 }
 
-int bind_hooks() {
-  HandleType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&handle_spec));
-  return HandleType ? 0 : -1;
-}
+int bind_hooks() { return (HandleType = add_type(nullptr, handle_spec)) ? 0 : -1; }
 
 }  // namespace shim

@@ -4,6 +4,7 @@
 #include "ops/kernels.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 namespace {
@@ -34,38 +35,23 @@ ResolvedArguments::~ResolvedArguments() {
 PyObject* ResolvedArguments::resolve(PyObject* o, bool recorded) {
   if (has_bits(o)) return recorded ? PyObject_CallMethod(o, "clone", nullptr) : wrap(resolved_copy(Tensor(unwrap(o))));
   if (!is_list(o) || !has_math_bits(&o, 1)) return Py_NewRef(o);
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-  PyObject* list = PyTuple_Check(o) ? PyTuple_New(n) : PyList_New(n);
-  for (Py_ssize_t i = 0; list && i < n; ++i) {
-    PyObject* item = resolve(PySequence_Fast_GET_ITEM(o, i), recorded);
-    if (!item)
-      Py_CLEAR(list);
-    else if (PyTuple_Check(o))
-      PyTuple_SET_ITEM(list, i, item);
-    else
-      PyList_SET_ITEM(list, i, item);
-  }
-  return list;
+  const size_t n = size_t(PySequence_Fast_GET_SIZE(o));
+  const auto one = [&](size_t i) { return resolve(PySequence_Fast_GET_ITEM(o, i), recorded); };
+  return PyTuple_Check(o) ? tuple_by(n, one) : list_by(n, one);
 }
 
 bool ResolvedArguments::write_back(const Schema& schema) {
   for (size_t i = 0; i < given_.size() && i < schema.args.size(); ++i) {
     if (given_[i] == args_[i] || !schema.args[i].alias || !schema.args[i].alias->write || !is_tensor(args_[i]))
       continue;
-    PyObject* done = PyObject_CallMethod(args_[i], "copy_", "O", given_[i]);
-    if (!done) return false;
-    Py_DECREF(done);
+    if (const OwnedRef done{PyObject_CallMethod(args_[i], "copy_", "O", given_[i])}; !done.o) return false;
   }
   return true;
 }
 
 PyObject* ResolvedArguments::original(PyObject* result) {
   for (size_t i = 0; result && i < given_.size(); ++i)
-    if (given_[i] == result && given_[i] != args_[i]) {
-      Py_INCREF(args_[i]);
-      Py_DECREF(result);
-      return args_[i];
-    }
+    if (given_[i] == result && given_[i] != args_[i]) Py_SETREF(result, Py_NewRef(args_[i]));
   return result;
 }
 

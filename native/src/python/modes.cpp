@@ -21,9 +21,9 @@ PyObject* cast_value(PyObject* o, const Autocasting& to) {  // new reference
     return made.get() == t.get() ? Py_NewRef(o) : wrap(made);
   }
   if (!PyList_CheckExact(o)) return Py_NewRef(o);
-  OwnedRef list = owned(PyList_New(PyList_GET_SIZE(o)));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); ++i) PyList_SET_ITEM(list.o, i, cast_value(PyList_GET_ITEM(o, i), to));
-  return list.give();
+  return owned(list_by(size_t(PyList_GET_SIZE(o)), [&](size_t i) {
+    return cast_value(PyList_GET_ITEM(o, i), to);
+  })).give();
 }
 
 const TensorImpl* first_tensor(PyObject** args, size_t n) {
@@ -108,8 +108,7 @@ PyObject* exit_device(PyObject*, PyObject*) {
 
 PyMethodDef modes_functions[] = {function<&is_autocast_enabled>("is_autocast_enabled",
                                      "Whether autocast is on for a device type (cuda if none given)."),
-    {"set_autocast_enabled", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&set_autocast_enabled)),
-        METH_FASTCALL, "Turns autocast on or off for a device type."},
+    raw_function("set_autocast_enabled", &set_autocast_enabled, "Turns autocast on or off for a device type."),
     function<&get_autocast_dtype>("get_autocast_dtype", "The dtype autocast lowers to."),
     function<&set_autocast_dtype>("set_autocast_dtype", "Sets the dtype autocast lowers to."),
     function<[] { return ++autocast_mode().nesting; }>("autocast_increment_nesting"),

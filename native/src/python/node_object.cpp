@@ -49,9 +49,7 @@ void dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
   let_go(o);
   cleared->release();
-  PyTypeObject* type = Py_TYPE(o);
-  type->tp_free(o);
-  Py_DECREF(type);
+  free_object(o);
 }
 
 PyObject* repr(PyObject* o) {
@@ -70,10 +68,7 @@ PyObject* raw_saved(PyObject* o, const char* name) {
   bool list = false;
   if (!raw_saved_attribute(in(o), name, &found, &list)) return nullptr;
   if (!list) return saved_object(Ref<Node>(in(o)), found[0]);
-  PyObject* tuple = PyTuple_New(Py_ssize_t(found.size()));
-  for (size_t i = 0; tuple && i < found.size(); ++i)
-    PyTuple_SET_ITEM(tuple, Py_ssize_t(i), saved_object(Ref<Node>(in(o)), found[i]));
-  return tuple;
+  return tuple_by(found.size(), [&](size_t i) { return saved_object(Ref<Node>(in(o)), found[i]); });
 }
 
 PyObject* run(PyObject* o, PyObject* args, PyObject*) {  // grad_fn(*gradients)
@@ -119,11 +114,9 @@ PyMethodDef methods[] = {object_method<[](O o) { return of(o).name(); }>("name")
     object_method<[](O o, O f) { return register_node_hook(of(o), f, true); }>("register_prehook"),
     object_method<[](O o) { return PyLong_FromUnsignedLongLong(of(o).sequence); }>("_sequence_nr"),
     object_method<&set_sequence>("_set_sequence_nr"), {nullptr, nullptr, 0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-    {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_call, reinterpret_cast<void*>(run)},
-    {Py_tp_getattro, reinterpret_cast<void*>(getattro)}, {Py_tp_getset, getset}, {Py_tp_methods, methods},
-    {0, nullptr}};
+PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
+    slot(Py_tp_repr, repr), slot(Py_tp_call, run), slot(Py_tp_getattro, getattro), {Py_tp_getset, getset},
+    {Py_tp_methods, methods}, {0, nullptr}};
 PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(PyNode), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
@@ -134,7 +127,7 @@ PyTypeObject* type_of(const std::string& node_name) {
     PyType_Slot none[] = {{0, nullptr}};
     PyType_Spec s = {strdup(("builtins." + node_name.substr(node_name.rfind(':') + 1)).c_str()), sizeof(PyNode), 0,
         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, none};
-    t = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&s, reinterpret_cast<PyObject*>(NodeType)));
+    t = add_type(nullptr, s, nullptr, NodeType);
   }
   return t;
 }
@@ -144,11 +137,7 @@ PyTypeObject* type_of(const std::string& node_name) {
 PyObject* node_object(const Ref<Node>& n) {
   if (!n) Py_RETURN_NONE;
   if (PyObject* ctx = function_ctx(n.get())) return ctx;
-  if (n->pyobj) {
-    auto* o = static_cast<PyObject*>(n->pyobj);
-    Py_INCREF(o);
-    return o;
-  }
+  if (n->pyobj) return Py_NewRef(static_cast<PyObject*>(n->pyobj));
   PyTypeObject* type = type_of(n->name());
   auto* o = type ? reinterpret_cast<PyNode*>(type->tp_alloc(type, 0)) : nullptr;
   if (!o) return nullptr;
@@ -158,13 +147,10 @@ PyObject* node_object(const Ref<Node>& n) {
 }
 
 PyObject* next_functions_of(Node& n) {
-  PyObject* tuple = PyTuple_New(Py_ssize_t(n.next_edges.size()));
-  for (size_t i = 0; tuple && i < n.next_edges.size(); ++i) {
-    Edge& e = n.next_edges[i];
-    PyObject* fn = e ? node_object(e.node) : (Py_INCREF(Py_None), Py_None);
-    PyTuple_SET_ITEM(tuple, Py_ssize_t(i), Py_BuildValue("(NI)", fn, e.input_nr));
-  }
-  return tuple;
+  return tuple_by(n.next_edges.size(), [&](size_t i) {
+    const Edge& e = n.next_edges[i];
+    return Py_BuildValue("(NI)", e ? node_object(e.node) : Py_NewRef(Py_None), e.input_nr);
+  });
 }
 
 PyObject* metadata_of_inputs(Node& n) {
@@ -194,10 +180,9 @@ PyMethodDef node_object_functions[] = {
 }  // namespace
 
 int bind_node(PyObject* module) {
-  NodeType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   cleared = Ref<Node>(new ClearedNode).detach();
-  if (!NodeType || PyModule_AddFunctions(module, node_object_functions) < 0) return -1;
-  return PyObject_SetAttrString(module, "Node", reinterpret_cast<PyObject*>(NodeType));
+  NodeType = add_type(module, spec, "Node");
+  return NodeType ? PyModule_AddFunctions(module, node_object_functions) : -1;
 }
 
 }  // namespace shim

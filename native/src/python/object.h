@@ -2,6 +2,10 @@
 // Python objects of the core types, and the way between them and C++. Everything here needs the GIL.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+// After it, of Python 3.10 and 3.11:
+#include <structmember.h>
+
+#include <utility>
 
 #include "core/tensor.h"
 #include "autograd/autograd.h"
@@ -114,5 +118,52 @@ void record_history(
     Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared);
 Ref<Node> prepare_history(
     Operator&, PyObject* const* args, size_t n);  // saves the inputs: for hooks that want them before the operator runs
+
+// --- entries of the tables that a type or a module is made of ---
+
+template <class F> PyType_Slot slot(int id, F* f) { return {id, reinterpret_cast<void*>(f)}; }
+inline PyType_Slot documentation_slot(const char* text) { return {Py_tp_doc, const_cast<char*>(text)}; }
+
+// Functions that take their arguments as CPython gives them.
+inline PyMethodDef raw_function(const char* name, PyObject* (*f)(PyObject*, PyObject* const*, Py_ssize_t),
+    const char* doc = nullptr, int more = 0) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL | more, doc};
+}
+inline PyMethodDef raw_function(const char* name, PyObject* (*f)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*),
+    const char* doc = nullptr, int more = 0) {
+  return {
+      name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_FASTCALL | METH_KEYWORDS | more, doc};
+}
+inline PyMethodDef raw_function(const char* name, PyCFunctionWithKeywords f, const char* doc = nullptr, int more = 0) {
+  return {
+      name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)), METH_VARARGS | METH_KEYWORDS | more, doc};
+}
+
+inline PyMemberDef offset_member(const char* name, size_t offset) {  // "__dictoffset__" and its like
+  return {name, T_PYSSIZET, Py_ssize_t(offset), READONLY, nullptr};
+}
+inline PyGetSetDef dict_attribute() {
+  return {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr};
+}
+
+// What a traverse and a clear do with an object's references; null ones are passed over.
+template <class... P> int visit_each(visitproc visit, void* arg, P*... held) {
+  int result = 0;
+  static_cast<void>(((held && (result = visit(reinterpret_cast<PyObject*>(held), arg))) || ...));
+  return result;
+}
+template <class... P> int clear_each(P*&... held) {
+  (Py_XDECREF(std::exchange(held, nullptr)), ...);
+  return 0;
+}
+// The end of a dealloc: the memory, and the reference that an object of a heap type has of its type.
+inline void free_object(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+// Makes a type and puts it into the module, unless that is null; null with an error set.
+PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name = nullptr, PyTypeObject* base = nullptr);
 
 }  // namespace shim

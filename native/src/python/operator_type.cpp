@@ -4,8 +4,6 @@
 #include "python/owned_ref.h"
 #include "python/operator_callable.h"
 
-#include <structmember.h>
-
 namespace shim {
 
 PyTypeObject *OperatorFunctionType = nullptr, *OperatorMethodType = nullptr, *OperatorCallType = nullptr;
@@ -28,36 +26,19 @@ namespace {
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   auto* f = reinterpret_cast<Callable*>(self);
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(f->dict);
-  Py_VISIT(f->qualname);
-  Py_VISIT(f->module);
-  Py_VISIT(f->doc);
-  Py_VISIT(f->public_form);
-  return 0;
+  return visit_each(visit, arg, Py_TYPE(self), f->dict, f->qualname, f->module, f->doc, f->public_form);
 }
 int clear(PyObject* self) {
   auto* f = reinterpret_cast<Callable*>(self);
-  Py_CLEAR(f->dict);
-  Py_CLEAR(f->qualname);
-  Py_CLEAR(f->module);
   Py_XSETREF(f->doc, Py_NewRef(Py_None));
-  Py_CLEAR(f->public_form);
-  return 0;
+  return clear_each(f->dict, f->qualname, f->module, f->public_form);
 }
 void dealloc(PyObject* self) {
   auto* f = reinterpret_cast<Callable*>(self);
-  PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   if (f->weakrefs) PyObject_ClearWeakRefs(self);
-  Py_XDECREF(f->name);
-  Py_XDECREF(f->qualname);
-  Py_XDECREF(f->module);
-  Py_XDECREF(f->doc);
-  Py_XDECREF(f->dict);
-  Py_XDECREF(f->public_form);
-  type->tp_free(self);
-  Py_DECREF(type);
+  clear_each(f->name, f->qualname, f->module, f->doc, f->dict, f->public_form);
+  free_object(self);
 }
 
 PyObject* descr_get(PyObject* self, PyObject* obj, PyObject*) {
@@ -74,19 +55,14 @@ PyObject* repr(PyObject* self) {
 PyObject* reduce(PyObject* self, PyObject*) {  // pickled by name, as built-in functions are
   auto* f = reinterpret_cast<Callable*>(self);
   if (f->form != Form::method) return Py_NewRef(f->name);
-  PyObject* builtins = PyImport_ImportModule("builtins");
-  PyObject* getattr = builtins ? PyObject_GetAttrString(builtins, "getattr") : nullptr;
-  Py_XDECREF(builtins);
-  if (!getattr) return nullptr;
-  return Py_BuildValue("N(OO)", getattr, TensorType, f->name);
+  return Py_BuildValue("O(OO)", PyDict_GetItemString(PyEval_GetBuiltins(), "getattr"), TensorType, f->name);
 }
 
 PyMemberDef members[] = {{"__name__", T_OBJECT, offsetof(Callable, name), READONLY, nullptr},
     {"__qualname__", T_OBJECT, offsetof(Callable, qualname), 0, nullptr},
-    {"__dictoffset__", T_PYSSIZET, offsetof(Callable, dict), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(Callable, weakrefs), READONLY, nullptr},
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, vectorcall), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
+    offset_member("__dictoffset__", offsetof(Callable, dict)),
+    offset_member("__weaklistoffset__", offsetof(Callable, weakrefs)),
+    offset_member("__vectorcalloffset__", offsetof(Callable, vectorcall)), {nullptr, 0, 0, 0, nullptr}};
 
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
@@ -123,8 +99,8 @@ int set_doc(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyGetSetDef getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {"__doc__", get_doc, set_doc, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {
+    dict_attribute(), {"__doc__", get_doc, set_doc, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // __module__ is no member: the type would answer for its own with the member. Code that tells built-in functions from others by
 // isinstance (inspect, torch.fx) finds them built in, as PyTorch's are.
@@ -175,26 +151,22 @@ PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {  // OperatorCa
 }
 
 PyTypeObject* make_type(const char* name, unsigned long extra, PyType_Slot extra_slot, bool op = false) {
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-      {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_repr, reinterpret_cast<void*>(repr)},
-      {Py_tp_members, members}, {Py_tp_methods, methods}, {Py_tp_getset, getset},
-      {Py_tp_getattro, reinterpret_cast<void*>(op ? PyObject_GenericGetAttr : get_attribute)},
-      {Py_tp_setattro, reinterpret_cast<void*>(op ? PyObject_GenericSetAttr : set_attribute)}, extra_slot,
-      {0, nullptr}};
+  PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
+      slot(Py_tp_call, PyVectorcall_Call), slot(Py_tp_repr, repr), {Py_tp_members, members}, {Py_tp_methods, methods},
+      {Py_tp_getset, getset}, slot(Py_tp_getattro, op ? PyObject_GenericGetAttr : get_attribute),
+      slot(Py_tp_setattro, op ? PyObject_GenericSetAttr : set_attribute), extra_slot, {0, nullptr}};
   PyType_Spec spec{name, sizeof(Callable), 0,
       unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | extra), slots};
-  return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return add_type(nullptr, spec);
 }
 
 }  // namespace
 
 int make_callable_types() {
   OperatorFunctionType = make_type("builtins.builtin_function_or_method", 0, {0, nullptr});
-  OperatorMethodType = make_type("builtins.method_descriptor", Py_TPFLAGS_METHOD_DESCRIPTOR,
-      {Py_tp_descr_get, reinterpret_cast<void*>(descr_get)});
-  OperatorCallType =
-      make_type("torch.OperatorCall", Py_TPFLAGS_BASETYPE, {Py_tp_new, reinterpret_cast<void*>(op_new)}, true);
+  OperatorMethodType =
+      make_type("builtins.method_descriptor", Py_TPFLAGS_METHOD_DESCRIPTOR, slot(Py_tp_descr_get, descr_get));
+  OperatorCallType = make_type("torch.OperatorCall", Py_TPFLAGS_BASETYPE, slot(Py_tp_new, op_new), true);
   return OperatorFunctionType && OperatorMethodType && OperatorCallType ? 0 : -1;
 }
 

@@ -196,12 +196,10 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   CHECK(Kind::Type,
       (PyTuple_Check(result.o) || PyList_Check(result.o)) && size_t(PySequence_Fast_GET_SIZE(result.o)) == outs,
       op.schema.qualified(), ": expected ", outs, " results");
-  PyObject* tuple = PyTuple_New(Py_ssize_t(outs));
-  for (size_t i = 0; tuple && i < outs; ++i) {
-    PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[inputs + i]));
+  return tuple_by(outs, [&](size_t i) {
     store(args[inputs + i], PySequence_Fast_GET_ITEM(result.o, i), f, op.schema.args[inputs + i].name);
-  }
-  return tuple;
+    return Py_NewRef(args[inputs + i]);
+  });
 }
 
 }  // namespace shim

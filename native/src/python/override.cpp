@@ -1,11 +1,11 @@
 // Attributes and methods that are no operators, made visible to __torch_function__. A plain tensor outside modes pays one
 // comparison: methods stay method descriptors and attributes stay attribute descriptors, with functions that look first.
-#include <array>
 #include <cstring>
 #include <utility>
 
 #include "python/dispatch.h"
 #include "python/override.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 namespace {
@@ -28,17 +28,14 @@ struct Attribute {
 };
 
 PyObject* ask_accessor(Attribute* a, const char* accessor, PyObject* const* args, size_t n) {
-  PyObject* f = PyObject_GetAttrString(a->descriptor, accessor);  // torch.Tensor.shape.__get__
-  PyObject* r = f ? ask(f, args, n) : nullptr;
-  Py_XDECREF(f);
-  return r;
+  const OwnedRef f{PyObject_GetAttrString(a->descriptor, accessor)};  // torch.Tensor.shape.__get__
+  return f.o ? ask(f, args, n) : nullptr;
 }
 
 PyObject* get(PyObject* self, void* closure) {
   auto* a = static_cast<Attribute*>(closure);
   if (__builtin_expect(overridden(self), 0)) {
-    PyObject* r = ask_accessor(a, "__get__", &self, 1);
-    if (r || PyErr_Occurred()) return r;
+    if (PyObject* r = ask_accessor(a, "__get__", &self, 1); r || PyErr_Occurred()) return r;
   }
   return a->original.get(self, a->original.closure);
 }
@@ -47,9 +44,8 @@ int set(PyObject* self, PyObject* value, void* closure) {
   auto* a = static_cast<Attribute*>(closure);
   if (__builtin_expect(overridden(self), 0)) {
     PyObject* args[2] = {self, value};
-    PyObject* r = value ? ask_accessor(a, "__set__", args, 2) : ask_accessor(a, "__delete__", args, 1);
-    Py_XDECREF(r);
-    if (r) return 0;
+    const OwnedRef r{value ? ask_accessor(a, "__set__", args, 2) : ask_accessor(a, "__delete__", args, 1)};
+    if (r.o) return 0;
     if (PyErr_Occurred()) return -1;
   }
   return a->original.set(self, value, a->original.closure);
@@ -66,99 +62,58 @@ struct Method {
 Method methods[kMost];
 size_t method_count = 0;
 
-using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
-using FastKeywords = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
-template <class F> F as(PyCFunction f) { return reinterpret_cast<F>(reinterpret_cast<void (*)()>(f)); }
-template <class F> PyCFunction plain(F f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
+template <class F> F* as(PyCFunction f) { return reinterpret_cast<F*>(reinterpret_cast<void (*)()>(f)); }
 
+// What overrides say of a call, by each calling convention; null without an error: nothing.
 PyObject* ask_method(size_t i, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names = nullptr) {
-  size_t all = size_t(n) + (names ? size_t(PyTuple_GET_SIZE(names)) : 0);
-  std::vector<PyObject*> with(all + 1);
-  with[0] = self;
-  std::copy(args, args + all, with.begin() + 1);
+  std::vector<PyObject*> with{self};
+  with.insert(with.end(), args, args + n + (names ? PyTuple_GET_SIZE(names) : 0));
   return ask(methods[i].descriptor, with.data(), size_t(n) + 1, names);
 }
-
-PyObject* ask_method_with(size_t i, PyObject* self, PyObject* args, PyObject* kwargs) {
-  std::vector<PyObject*> all{self};
-  for (Py_ssize_t k = 0; args && k < PyTuple_GET_SIZE(args); ++k) all.push_back(PyTuple_GET_ITEM(args, k));
-  size_t n = all.size();
-  PyObject* names = kwargs && PyDict_GET_SIZE(kwargs) ? PySequence_Tuple(kwargs) : nullptr;
-  for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); ++k)
-    all.push_back(PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names, k)));
-  PyObject* r = ask(methods[i].descriptor, all.data(), n, names);
-  Py_XDECREF(names);
-  return r;
+PyObject* ask_method(size_t i, PyObject* self, PyObject* args, PyObject* kwargs) {
+  const OwnedRef names{kwargs && PyDict_GET_SIZE(kwargs) ? PySequence_Tuple(kwargs) : nullptr};
+  std::vector<PyObject*> all(&PyTuple_GET_ITEM(args, 0), &PyTuple_GET_ITEM(args, 0) + PyTuple_GET_SIZE(args));
+  for (Py_ssize_t k = 0; names.o && k < PyTuple_GET_SIZE(names.o); ++k)
+    all.push_back(PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names.o, k)));
+  return ask_method(i, self, all.data(), PyTuple_GET_SIZE(args), names);
 }
-
-// Whether an override gave a result or an error; the method itself runs otherwise.
-bool answered(PyObject* r) { return r || PyErr_Occurred(); }
+template <int flags, class... A> PyObject* ask_by(size_t i, PyObject* self, A... given) {
+  if constexpr (flags == METH_NOARGS)
+    return ask_method(i, self, nullptr, 0, nullptr);
+  else if constexpr (flags == METH_O) {
+    PyObject* one[] = {given...};
+    return ask_method(i, self, one, 1);
+  } else if constexpr (flags == METH_VARARGS)
+    return ask_method(i, self, given..., nullptr);
+  else
+    return ask_method(i, self, given...);
+}
 
 // One body for each calling convention; what stands for the number I only hands it on, and costs a jump.
-[[gnu::noinline]] PyObject* call_without_arguments(size_t i, PyObject* self, PyObject* nothing) {
+template <int flags, class... A> [[gnu::noinline]] PyObject* call_seen(size_t i, PyObject* self, A... given) {
   if (__builtin_expect(overridden(self), 0))
-    if (PyObject* r = ask_method(i, self, nullptr, 0); answered(r)) return r;
-  return methods[i].original.ml_meth(self, nothing);
+    if (PyObject* r = ask_by<flags>(i, self, given...); r || PyErr_Occurred()) return r;
+  return as<PyObject*(PyObject*, A...)>(methods[i].original.ml_meth)(self, given...);
 }
-[[gnu::noinline]] PyObject* call_with_one(size_t i, PyObject* self, PyObject* o) {
-  if (__builtin_expect(overridden(self), 0))
-    if (PyObject* r = ask_method(i, self, &o, 1); answered(r)) return r;
-  return methods[i].original.ml_meth(self, o);
+template <int flags, size_t I, class... A> PyObject* form(PyObject* self, A... given) {
+  return call_seen<flags, A...>(I, self, given...);
 }
-[[gnu::noinline]] PyObject* call_fast(size_t i, PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  if (__builtin_expect(overridden(self), 0))
-    if (PyObject* r = ask_method(i, self, args, n); answered(r)) return r;
-  return as<Fast>(methods[i].original.ml_meth)(self, args, n);
-}
-[[gnu::noinline]] PyObject* call_fast_keywords(
-    size_t i, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  if (__builtin_expect(overridden(self), 0))
-    if (PyObject* r = ask_method(i, self, args, n, names); answered(r)) return r;
-  return as<FastKeywords>(methods[i].original.ml_meth)(self, args, n, names);
-}
-[[gnu::noinline]] PyObject* call_with_tuple(size_t i, PyObject* self, PyObject* args) {
-  if (__builtin_expect(overridden(self), 0))
-    if (PyObject* r = ask_method_with(i, self, args, nullptr); answered(r)) return r;
-  return methods[i].original.ml_meth(self, args);
-}
-[[gnu::noinline]] PyObject* call_with_tuple_and_dict(size_t i, PyObject* self, PyObject* args, PyObject* kwargs) {
-  if (__builtin_expect(overridden(self), 0))
-    if (PyObject* r = ask_method_with(i, self, args, kwargs); answered(r)) return r;
-  return as<PyCFunctionWithKeywords>(methods[i].original.ml_meth)(self, args, kwargs);
-}
-
-template <size_t I> PyObject* no_arguments(PyObject* self, PyObject* nothing) {
-  return call_without_arguments(I, self, nothing);
-}
-template <size_t I> PyObject* one_argument(PyObject* self, PyObject* o) { return call_with_one(I, self, o); }
-template <size_t I> PyObject* fast(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  return call_fast(I, self, args, n);
-}
-template <size_t I> PyObject* fast_keywords(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return call_fast_keywords(I, self, args, n, names);
-}
-template <size_t I> PyObject* tuple(PyObject* self, PyObject* args) { return call_with_tuple(I, self, args); }
-template <size_t I> PyObject* tuple_and_dict(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return call_with_tuple_and_dict(I, self, args, kwargs);
-}
-
-struct Forms {
-  PyCFunction no_arguments, one_argument, fast, fast_keywords, tuple, tuple_and_dict;
-};
-template <size_t... I> std::array<Forms, sizeof...(I)> all_forms(std::index_sequence<I...>) {
-  return {Forms{no_arguments<I>, one_argument<I>, plain(fast<I>), plain(fast_keywords<I>), tuple<I>,
-      plain(tuple_and_dict<I>)}...};
+template <int flags, class... A, size_t... I> PyCFunction form_of(size_t i, std::index_sequence<I...>) {
+  static constexpr PyObject* (*forms[])(PyObject*, A...) = {&form<flags, I, A...>...};
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(forms[i]));
 }
 
 PyCFunction form_of(size_t i, int flags) {
-  static const auto forms = all_forms(std::make_index_sequence<kMost>());
+  using O = PyObject*;
+  using Many = PyObject* const*;
+  constexpr auto all = std::make_index_sequence<kMost>();
   switch (flags) {
-    case METH_NOARGS: return forms[i].no_arguments;
-    case METH_O: return forms[i].one_argument;
-    case METH_FASTCALL: return forms[i].fast;
-    case METH_FASTCALL | METH_KEYWORDS: return forms[i].fast_keywords;
-    case METH_VARARGS: return forms[i].tuple;
-    case METH_VARARGS | METH_KEYWORDS: return forms[i].tuple_and_dict;
+    case METH_NOARGS: return form_of<METH_NOARGS, O>(i, all);
+    case METH_O: return form_of<METH_O, O>(i, all);
+    case METH_FASTCALL: return form_of<METH_FASTCALL, Many, Py_ssize_t>(i, all);
+    case METH_FASTCALL | METH_KEYWORDS: return form_of < METH_FASTCALL | METH_KEYWORDS, Many, Py_ssize_t, O > (i, all);
+    case METH_VARARGS: return form_of<METH_VARARGS, O>(i, all);
+    case METH_VARARGS | METH_KEYWORDS: return form_of < METH_VARARGS | METH_KEYWORDS, O, O > (i, all);
     default: return nullptr;
   }
 }
@@ -174,8 +129,7 @@ PyTypeObject* WrappedType;
 PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
   size_t n = size_t(PyVectorcall_NARGS(nargsf));
   if (n && __builtin_expect(is_tensor(args[0]) && overridden(args[0]), 0)) {
-    PyObject* r = ask(self, args, n, names);
-    if (r || PyErr_Occurred()) return r;
+    if (PyObject* r = ask(self, args, n, names); r || PyErr_Occurred()) return r;
   }
   return PyObject_Vectorcall(reinterpret_cast<Wrapped*>(self)->function, args, nargsf, names);
 }
@@ -192,20 +146,16 @@ PyObject* attribute(PyObject* self, PyObject* name) {
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(reinterpret_cast<Wrapped*>(self)->function);
-  return 0;
+  return visit_each(visit, arg, Py_TYPE(self), reinterpret_cast<Wrapped*>(self)->function);
 }
 int clear(PyObject* self) {
   Py_XSETREF(reinterpret_cast<Wrapped*>(self)->function, Py_NewRef(Py_None));  // its other methods go on to find one
   return 0;
 }
 void drop(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   Py_DECREF(reinterpret_cast<Wrapped*>(self)->function);
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 PyObject* repr(PyObject* self) { return PyObject_Repr(reinterpret_cast<Wrapped*>(self)->function); }
@@ -226,16 +176,15 @@ PyObject* reduce(PyObject* self, PyObject*) {
 }
 
 PyMethodDef wrapped_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyMemberDef wrapped_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Wrapped, vectorcall), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef wrapped_members[] = {
+    offset_member("__vectorcalloffset__", offsetof(Wrapped, vectorcall)), {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef wrapped_getset[] = {{"__wrapped__", function_of, nullptr, nullptr, nullptr},
     {"__doc__", doc_of, nullptr, nullptr, nullptr}, {"__module__", module_of, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot wrapped_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop)},
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_descr_get, reinterpret_cast<void*>(bind_to)},
-    {Py_tp_getattro, reinterpret_cast<void*>(attribute)}, {Py_tp_repr, reinterpret_cast<void*>(repr)},
-    {Py_tp_methods, wrapped_methods}, {Py_tp_members, wrapped_members}, {Py_tp_getset, wrapped_getset}, {0, nullptr}};
+PyType_Slot wrapped_slots[] = {slot(Py_tp_dealloc, drop), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
+    slot(Py_tp_call, PyVectorcall_Call), slot(Py_tp_descr_get, bind_to), slot(Py_tp_getattro, attribute),
+    slot(Py_tp_repr, repr), {Py_tp_methods, wrapped_methods}, {Py_tp_members, wrapped_members},
+    {Py_tp_getset, wrapped_getset}, {0, nullptr}};
 PyType_Spec wrapped_spec{"torch._C._TensorMethod", sizeof(Wrapped), 0,
     unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR),
     wrapped_slots};
@@ -275,7 +224,7 @@ PyObject* overridable_attribute(PyGetSetDef* original) {
 }
 
 int bind_override(PyObject* module) {
-  WrappedType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&wrapped_spec));
+  WrappedType = add_type(nullptr, wrapped_spec);
   return WrappedType ? PyModule_AddFunctions(module, override_functions) : -1;
 }
 

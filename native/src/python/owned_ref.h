@@ -26,6 +26,36 @@ struct OwnedRef {
   }
 };
 
+// What make(i) gives, new references, as a tuple or a list; null with the error set where one of them is null.
+template <class F> PyObject* tuple_by(size_t n, F&& make) {
+  OwnedRef tuple{PyTuple_New(Py_ssize_t(n))};
+  for (size_t i = 0; tuple.o && i < n; ++i) {
+    PyObject* item = make(i);
+    if (!item) return nullptr;
+    PyTuple_SET_ITEM(tuple.o, Py_ssize_t(i), item);
+  }
+  return tuple.give();
+}
+template <class F> PyObject* list_by(size_t n, F&& make) {
+  OwnedRef list{PyList_New(Py_ssize_t(n))};
+  for (size_t i = 0; list.o && i < n; ++i) {
+    PyObject* item = make(i);
+    if (!item) return nullptr;
+    PyList_SET_ITEM(list.o, Py_ssize_t(i), item);
+  }
+  return list.give();
+}
+inline PyObject* tuple_of_lent(PyObject* const* items, size_t n) {
+  return tuple_by(n, [&](size_t i) { return Py_NewRef(items[i]); });
+}
+// Keyword arguments of a vectorcall as a dict.
+inline PyObject* dict_of_keywords(PyObject* names, PyObject* const* values) {
+  OwnedRef dict{PyDict_New()};
+  for (Py_ssize_t i = 0; dict.o && names && i < PyTuple_GET_SIZE(names); ++i)
+    if (PyDict_SetItem(dict, PyTuple_GET_ITEM(names, i), values[i]) < 0) return nullptr;
+  return dict.give();
+}
+
 // The same of a call that must have given something: Python's error goes on as an exception.
 inline OwnedRef owned(PyObject* p) {
   if (!p) throw PythonError();

@@ -5,21 +5,15 @@
 namespace shim {
 
 PyObject* RecordNode::gradient(int index, Grads& grads) {
-  if (plan_.list_result) {  // all of them, zeros where nothing came
-    PyObject* list = PyList_New(Py_ssize_t(grads.size()));
-    for (size_t i = 0; i < grads.size(); ++i) PyList_SET_ITEM(list, Py_ssize_t(i), wrap(materialized(i, grads)));
-    return list;
-  }
+  if (plan_.list_result)  // all of them, zeros where nothing came
+    return list_by(grads.size(), [&](size_t i) { return wrap(materialized(i, grads)); });
   if (size_t(index) >= grads.size()) Py_RETURN_NONE;
   if (index == 0) return wrap(materialized(0, grads));
   return wrap(grads[size_t(index)]);
 }
 
 PyObject* RecordNode::wanted_of(const PlannedFormula& f) const {
-  PyObject* tuple = PyTuple_New(Py_ssize_t(f.inputs.size()));
-  for (size_t i = 0; i < f.inputs.size(); ++i)
-    PyTuple_SET_ITEM(tuple, Py_ssize_t(i), PyBool_FromLong(wanted(f.inputs[i])));
-  return tuple;
+  return tuple_by(f.inputs.size(), [&](size_t i) { return PyBool_FromLong(wanted(f.inputs[i])); });
 }
 
 void RecordNode::call(const PlannedFormula& f, Grads& grads, Grads& out) {

@@ -7,6 +7,7 @@
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 #include "python/values.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -149,10 +150,7 @@ SavedValue RecordNode::value(const ParameterSource& s, PyObject* const* args, Py
 PyObject* RecordNode::unpack(SavedValue& v) {
   if (v.is_tensor) return wrap(v.tensors[0].unpack(Ref<Node>(this)));
   if (!v.is_list) return new_object(v);
-  PyObject* list = PyList_New(Py_ssize_t(v.tensors.size()));
-  for (size_t k = 0; k < v.tensors.size(); ++k)
-    PyList_SET_ITEM(list, Py_ssize_t(k), wrap(v.tensors[k].unpack(Ref<Node>(this))));
-  return list;
+  return list_by(v.tensors.size(), [&](size_t k) { return wrap(v.tensors[k].unpack(Ref<Node>(this))); });
 }
 
 void RecordNode::drop() {

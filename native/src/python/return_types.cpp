@@ -5,8 +5,6 @@
 #include "python/dispatch.h"
 #include "python/module_function.h"
 
-#include <structmember.h>  // PyMemberDef, before Python 3.12
-
 namespace shim {
 namespace {
 

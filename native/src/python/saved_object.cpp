@@ -98,9 +98,7 @@ SavedTensor& saved_in(PyObject* o) {
 void drop_saved(PyObject* o) {
   PyObject_GC_UnTrack(o);
   clear_saved(o);
-  PyTypeObject* type = Py_TYPE(o);
-  type->tp_free(o);
-  Py_DECREF(type);
+  free_object(o);
 }
 
 PyObject* register_hooks(Rest given) {  // (the object, pack, unpack)
@@ -141,9 +139,8 @@ PyMethodDef saved_methods[] = {object_method<&unpack_saved>("unpack", "The tenso
     object_method<&register_hooks>(
         "register_hooks", "Packs the tensor now with the first function, unpacks with the second."),
     {nullptr, nullptr, 0, nullptr}};
-PyType_Slot saved_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(drop_saved)},
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse_saved)}, {Py_tp_clear, reinterpret_cast<void*>(clear_saved)},
-    {Py_tp_methods, saved_methods}, {Py_tp_new, reinterpret_cast<void*>(refuse)}, {0, nullptr}};
+PyType_Slot saved_slots[] = {slot(Py_tp_dealloc, drop_saved), slot(Py_tp_traverse, traverse_saved),
+    slot(Py_tp_clear, clear_saved), {Py_tp_methods, saved_methods}, slot(Py_tp_new, refuse), {0, nullptr}};
 PyType_Spec saved_spec = {
     "torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, saved_slots};
 
@@ -202,10 +199,8 @@ PyObject* saved_object(const Ref<Node>& owner, SavedTensor* saved) {
 
 int bind_saved(PyObject* module) {
   SavedHooks::pack = pack_default;
-  SavedType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&saved_spec));
-  if (!SavedType || PyObject_SetAttrString(module, "SavedTensor", reinterpret_cast<PyObject*>(SavedType)) < 0)
-    return -1;
-  return PyModule_AddFunctions(module, saved_object_functions);
+  SavedType = add_type(module, saved_spec, "SavedTensor");
+  return SavedType ? PyModule_AddFunctions(module, saved_object_functions) : -1;
 }
 
 }  // namespace shim

@@ -53,14 +53,9 @@ bool shown_arguments(const Operator& op, PyObject* const* args, size_t n, PyObje
   const std::vector<Slot>& slots = python_of(op).slots;
   size_t count = std::min<size_t>(op.positional, n);
   while (count && is_default(slots[count - 1], args[count - 1])) --count;
-  *positional = PyTuple_New(Py_ssize_t(count));
+  *positional = tuple_by(count, [&](size_t i) { return as_seen(args[i]); });
   *keywords = PyDict_New();
   if (!*positional || !*keywords) return false;
-  for (size_t i = 0; i < count; ++i) {
-    PyObject* v = as_seen(args[i]);
-    if (!v) return false;
-    PyTuple_SET_ITEM(*positional, Py_ssize_t(i), v);
-  }
   for (size_t i = op.positional; i < n; ++i) {
     if (is_default(slots[i], args[i])) continue;
     OwnedRef v{as_seen(args[i])};

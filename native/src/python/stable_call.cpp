@@ -36,9 +36,7 @@ PyObject* returned(const Schema& s, const Cell* stack) {
   try {
     if (n == 0) Py_RETURN_NONE;
     if (n == 1) return next().give();
-    OwnedRef all = owned(PyTuple_New(Py_ssize_t(n)));
-    for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(all.o, Py_ssize_t(i), next().give());
-    return all.give();
+    return tuple_by(n, [&](size_t) { return next().give(); });
   } catch (const std::exception& e) {
     for (; taken < n; ++taken) abi::release(s.returns[taken].type, stack[taken]);
     if (dynamic_cast<const Error*>(&e)) fail(Kind::Runtime, s.qualified(), ": ", e.what());

@@ -16,11 +16,8 @@ struct StableKernel {
 StableKernel* as_kernel(PyObject* o) { return reinterpret_cast<StableKernel*>(o); }
 
 void kernel_dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
-  Py_XDECREF(as_kernel(self)->qualified);
-  Py_XDECREF(as_kernel(self)->overload);
-  type->tp_free(self);
-  Py_DECREF(type);
+  clear_each(as_kernel(self)->qualified, as_kernel(self)->overload);
+  free_object(self);
 }
 
 PyObject* kernel_repr(PyObject* self) {
@@ -46,10 +43,9 @@ PyObject* kernel_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   });
 }
 
-PyType_Slot kernel_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(kernel_dealloc)},
-    {Py_tp_repr, reinterpret_cast<void*>(kernel_repr)}, {Py_tp_call, reinterpret_cast<void*>(kernel_call)},
-    {Py_tp_doc, const_cast<char*>("A kernel of a compiled library, registered through the stable C ABI.")},
-    {0, nullptr}};
+PyType_Slot kernel_slots[] = {slot(Py_tp_dealloc, kernel_dealloc), slot(Py_tp_repr, kernel_repr),
+    slot(Py_tp_call, kernel_call),
+    documentation_slot("A kernel of a compiled library, registered through the stable C ABI."), {0, nullptr}};
 PyType_Spec kernel_spec = {"shim_torch._impl.native._core.StableKernel", sizeof(StableKernel), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
 
@@ -66,9 +62,6 @@ PyObject* stable_kernel(abi::Kernel kernel, const std::string& qualified, const 
 
 abi::Kernel kernel_of(PyObject* o) { return as_kernel(o)->kernel; }
 
-int make_stable_kernel_type() {
-  StableKernelType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&kernel_spec));
-  return StableKernelType ? 0 : -1;
-}
+int make_stable_kernel_type() { return (StableKernelType = add_type(nullptr, kernel_spec)) ? 0 : -1; }
 
 }  // namespace shim

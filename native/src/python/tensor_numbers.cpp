@@ -44,9 +44,7 @@ PyObject* item_method(PyObject* self, PyObject*) {
 PyObject* list_of(TensorImpl* t, const char* p, int dim) {
   if (dim == t->dim()) return number_object(p, t->dtype());
   int64_t n = t->sizes_data()[dim], step = t->strides_data()[dim] * int64_t(t->itemsize());
-  OwnedRef list = owned(PyList_New(n));
-  for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(list.o, i, owned(list_of(t, p + i * step, dim + 1)).give());
-  return list.give();
+  return owned(list_by(size_t(n), [&](size_t i) { return list_of(t, p + int64_t(i) * step, dim + 1); })).give();
 }
 
 PyObject* tolist_method(PyObject* self, PyObject*) {

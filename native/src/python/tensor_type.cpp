@@ -2,8 +2,6 @@
 
 #include "python/object.h"
 
-#include <structmember.h>
-
 #include "python/autograd_python.h"
 #include "python/override.h"
 #include "python/tensor_type.h"
@@ -83,13 +81,11 @@ void dealloc(PyObject* self) {
     if (impl->pyobj == self) impl->pyobj = nullptr;
     impl->release();
   }
-  PyTypeObject* type = Py_TYPE(self);
-  if (type == TensorType && !finalized && free_count < kMostFree) {
+  if (Py_TYPE(self) == TensorType && !finalized && free_count < kMostFree) {
     free_objects[free_count++] = t;
     return;
   }
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 [[gnu::always_inline]] inline PyTensor* allocate_object(PyTypeObject* type) {
@@ -142,24 +138,20 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return made;
 }
 
-PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef members[] = {offset_member("__dictoffset__", offsetof(PyTensor, dict)),
+    offset_member("__weaklistoffset__", offsetof(PyTensor, weakrefs)), {nullptr, 0, 0, 0, nullptr}};
 
-PyGetSetDef dict_getset[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef dict_getset[] = {dict_attribute(), {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyType_Slot base_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-    {Py_tp_finalize, reinterpret_cast<void*>(finalize)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
-    {Py_tp_members, members}, {Py_tp_getset, dict_getset}, {0, nullptr}};
+PyType_Slot base_slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_finalize, finalize),
+    slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear), slot(Py_tp_new, tensor_new), {Py_tp_members, members},
+    {Py_tp_getset, dict_getset}, {0, nullptr}};
 PyType_Spec base_spec = {"torch._C.TensorBase", sizeof(PyTensor), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
 
-PyType_Slot tensor_slots[] = {
-    {Py_tp_doc, const_cast<char*>("A multi-dimensional array of one element type, with gradients.")},
-    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-    {Py_tp_new, reinterpret_cast<void*>(tensor_new)}, {0, nullptr}};
+PyType_Slot tensor_slots[] = {documentation_slot("A multi-dimensional array of one element type, with gradients."),
+    slot(Py_tp_dealloc, dealloc), slot(Py_tp_finalize, finalize), slot(Py_tp_traverse, traverse),
+    slot(Py_tp_clear, clear), slot(Py_tp_new, tensor_new), {0, nullptr}};
 PyType_Spec tensor_spec = {
     "torch.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, tensor_slots};
 
@@ -228,12 +220,9 @@ int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset) {
 int make_tensor_types(PyObject* module) {
   TensorImpl::drop_pyobj = drop_pyobj;
   nothing = allocate(0, Device{}).detach();
-  PyObject* base = PyType_FromSpec(&base_spec);
-  if (!base || PyObject_SetAttrString(module, "TensorBase", base) < 0) return -1;
-  TensorBaseType = reinterpret_cast<PyTypeObject*>(base);
-  PyObject* tensor = PyType_FromSpecWithBases(&tensor_spec, base);
-  if (!tensor || PyObject_SetAttrString(module, "Tensor", tensor) < 0) return -1;
-  TensorType = reinterpret_cast<PyTypeObject*>(tensor);
+  TensorBaseType = add_type(module, base_spec, "TensorBase");
+  TensorType = TensorBaseType ? add_type(module, tensor_spec, "Tensor", TensorBaseType) : nullptr;
+  if (!TensorType) return -1;
   TensorType->tp_name = "Tensor";  // what texts call it; its module is torch
   return 0;
 }

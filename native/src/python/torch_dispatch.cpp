@@ -20,21 +20,18 @@ namespace torch_dispatch {
 thread_local constinit bool disabled = false;
 size_t modes_on = 0;
 bool classes_seen = false;
-PyObject *disabled_impl = nullptr, *rules = nullptr;
+PyObject* rules = nullptr;
 
 std::vector<PyObject*>& modes() {
   static thread_local std::vector<PyObject*> stack;
   return stack;
 }
 
+Protocol protocol{"__torch_dispatch__", modes};
+
 }  // namespace torch_dispatch
 
 using namespace torch_dispatch;
-
-PyObject* torch_dispatch::handler_name() {
-  static PyObject* name = PyUnicode_InternFromString("__torch_dispatch__");
-  return name;
-}
 
 namespace {
 
@@ -44,41 +41,12 @@ struct Within {  // a handler runs
   ~Within() { below_handler = old; }
 };
 
-// The class's handler as a new reference, or null where it has none.
-PyObject* handler_of(PyTypeObject* type) {
-  if (type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType) return nullptr;
-  PyObject* h = PyObject_GetAttr(reinterpret_cast<PyObject*>(type), handler_name());
-  if (!h) {
-    PyErr_Clear();
-    return nullptr;
-  }
-  if (h == disabled_impl || h == Py_None) {
-    Py_DECREF(h);
-    return nullptr;
-  }
-  return h;
-}
-
 }  // namespace
 
 bool torch_dispatch::has_handler(PyTypeObject* type) {
-  OwnedRef h{handler_of(type)};
-  return h.o != nullptr;
+  const OwnedRef handler = protocol.hook_of(type);
+  return handler.o && handler.o != Py_None;
 }
-
-namespace {
-
-// Tensors whose classes have handlers, subclasses before their bases, each class once.
-void collect(PyObject* o, std::vector<PyObject*>& found) {
-  if (PyTuple_Check(o) || PyList_Check(o)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i) collect(PySequence_Fast_GET_ITEM(o, i), found);
-    return;
-  }
-  if (!is_tensor(o) || !has_handler(Py_TYPE(o))) return;
-  add_by_class(o, found);
-}
-
-}  // namespace
 
 PyObject* torch_dispatch::helper(const char* name) {  // of shim_torch._impl.transforms.torch_dispatch
   OwnedRef module{PyImport_ImportModule("shim_torch._impl.transforms.torch_dispatch")};
@@ -105,7 +73,7 @@ PyObject* invoke(
     PyObject* owner, PyTypeObject* type, PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
   if (PyObject* rule = rule_for(func, type))
     return PyObject_CallFunctionObjArgs(rule, owner, func, types, args, kwargs, nullptr);
-  OwnedRef h{PyObject_GetAttr(owner, handler_name())};
+  OwnedRef h{PyObject_GetAttr(owner, protocol.attribute)};
   if (h.o && owner != reinterpret_cast<PyObject*>(type) && PyMethod_Check(h.o) &&
       PyType_Check(PyMethod_GET_SELF(h.o))) {
     PyErr_SetString(PyExc_RuntimeError,
@@ -115,53 +83,23 @@ PyObject* invoke(
   return h.o ? PyObject_CallFunctionObjArgs(h.o, func, types, args, kwargs, nullptr) : nullptr;
 }
 
-PyObject* refused(PyObject* shown, const std::vector<PyObject*>& found) {
-  OwnedRef name{PyObject_Str(shown)};
-  std::string text = str("Multiple dispatch failed for 'torch.ops.", name.o ? PyUnicode_AsUTF8(name.o) : "?",
-      "'; all __torch_dispatch__ handlers returned NotImplemented:\n\n");
-  auto add = [&](const char* what, PyObject* o) {
-    OwnedRef r{PyObject_Repr(o)};
-    text += str("  - ", what, " ", r.o ? PyUnicode_AsUTF8(r.o) : "?", "\n");
-  };
-  if (!modes().empty()) add("mode object", modes().back());
-  for (PyObject* o : found) add("tensor subclass", reinterpret_cast<PyObject*>(Py_TYPE(o)));
-  PyErr_SetString(
-      PyExc_TypeError, (text + "\nFor more information, try re-running with TORCH_LOGS=not_implemented").c_str());
-  return nullptr;
-}
-
-PyObject* call_mode(PyObject* func, PyObject* types, PyObject* args, PyObject* kwargs) {
-  PyObject* mode = modes().back();
-  modes().pop_back();  // inside its own handler a mode is off
-  PyObject* r = invoke(mode, Py_TYPE(mode), func, types, args, kwargs);
-  modes().push_back(mode);
-  return r;
-}
-
-PyObject* ask_all(PyObject* func, const std::vector<PyObject*>& found, PyObject* args, PyObject* kwargs) {
-  OwnedRef types{PyTuple_New(Py_ssize_t(found.size()))};
-  if (!types.o) return nullptr;
-  for (size_t i = 0; i < found.size(); ++i)
-    PyTuple_SET_ITEM(types.o, Py_ssize_t(i), Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(found[i]))));
-  if (!modes().empty()) {
-    PyObject* r = call_mode(func, types.o, args, kwargs);
-    if (r != Py_NotImplemented) return r;
-    Py_DECREF(r);
-  }
-  for (PyObject* o : found) {
-    PyObject* r = invoke(reinterpret_cast<PyObject*>(Py_TYPE(o)), Py_TYPE(o), func, types.o, args, kwargs);
-    if (r != Py_NotImplemented) return r;
-    Py_DECREF(r);
-  }
-  return refused(func, found);
+std::string name_of(PyObject* operator_object) {
+  const OwnedRef name{PyObject_Str(operator_object)};
+  return str("torch.ops.", name.o ? PyUnicode_AsUTF8(name) : "?");
 }
 
 PyObject* call_handlers(Operator& op, PyObject* const* args, size_t n) {
   std::vector<PyObject*> found;
-  for (size_t i = 0; i < n; ++i) collect(args[i], found);
-  OwnedRef func{overload_object(op, args, n)}, positional, keywords;
-  if (!func.o || !shown_arguments(op, args, n, &positional.o, &keywords.o)) return nullptr;
-  PyObject* r = ask_all(func.o, found, positional.o, keywords.o);
+  for (size_t i = 0; i < n; ++i)
+    collect_by_class(args[i], found, [](PyObject* o) { return is_tensor(o) && has_handler(Py_TYPE(o)); });
+  OwnedRef func{overload_object(op, args, n)}, types = classes_of(found), positional, keywords;
+  if (!func.o || !types.o || !shown_arguments(op, args, n, &positional.o, &keywords.o)) return nullptr;
+  PyObject* r = protocol.ask(
+      !modes().empty(), found, [&] { return name_of(func); },
+      [&](PyObject* o, bool mode) {
+        PyObject* owner = mode ? o : reinterpret_cast<PyObject*>(Py_TYPE(o));
+        return invoke(owner, Py_TYPE(o), func, types, positional, keywords);
+      });
   if (r && PyList_CheckExact(r) && op.schema.returns.size() == 1) Py_SETREF(r, PySequence_Tuple(r));  // Tensor[]
   return r;
 }
@@ -220,7 +158,7 @@ PyObject* ask_handler(PyObject* self, const char* name, PyObject* argument) {
   OwnedRef r{invoke(type, Py_TYPE(self), func.o, types.o, args.o, kwargs.o)};
   if (r.o == Py_NotImplemented) {
     OwnedRef packet{PyObject_Str(OwnedRef(PyObject_GetAttrString(func.o, "overloadpacket")).o)};
-    return packet.o ? refused(packet.o, {self}) : nullptr;
+    return packet.o ? protocol.refused(name_of(packet), {self}) : nullptr;
   }
   return r.o && r.o != Py_None ? Py_NewRef(r.o) : nullptr;
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "autograd/recording.h"
+#include "python/protocol.h"
 #include "python/torch_dispatch.h"
 
 namespace shim::torch_dispatch {
@@ -10,10 +11,9 @@ namespace shim::torch_dispatch {
 extern thread_local constinit bool disabled;  // handlers are off
 extern size_t modes_on;                       // of all threads; the GIL guards it
 extern bool classes_seen;
-extern PyObject* disabled_impl;   // torch._C._disabled_torch_dispatch_impl
+extern Protocol protocol;
 extern PyObject* rules;           // {"ns::op.overload": {class: function}}, torch.library.register_torch_dispatch
 std::vector<PyObject*>& modes();  // of this thread, the innermost last; owned
-PyObject* handler_name();         // "__torch_dispatch__", borrowed
 bool has_handler(PyTypeObject*);
 PyObject* helper(const char* name);  // of shim_torch._impl.transforms.torch_dispatch
 void refresh();                      // after modes_on or classes_seen changed

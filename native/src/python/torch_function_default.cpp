@@ -6,19 +6,7 @@
 
 namespace shim::torch_function {
 
-PyObject* disabled_function(PyObject*, PyObject* args) {  // (func, types, args, kwargs=None)
-  PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
-  if (!PyArg_ParseTuple(args, "OO|OO", &func, &types, &positional, &kwargs)) return nullptr;
-  bool old = subclasses_disabled;
-  subclasses_disabled = true;
-  PyObject* none = PyTuple_New(0);
-  PyObject* tuple = positional ? PySequence_Tuple(positional) : Py_NewRef(none);
-  PyObject* result = tuple ? PyObject_Call(func, tuple, kwargs && kwargs != Py_None ? kwargs : nullptr) : nullptr;
-  Py_XDECREF(tuple);
-  Py_DECREF(none);
-  subclasses_disabled = old;
-  return result;
-}
+PyObject* disabled_function(PyObject*, PyObject* args) { return call_without(subclasses_disabled, args); }
 
 namespace {
 
@@ -142,9 +130,8 @@ PyObject* default_function(PyObject* cls, PyObject* args, PyObject* kw) {
   return converted(result, reinterpret_cast<PyTypeObject*>(cls));
 }
 
-PyMethodDef default_method = {"__torch_function__",
-    reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(default_function)), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-    "Runs func, then converts tensors to the subclass."};
+PyMethodDef default_method = raw_function(
+    "__torch_function__", default_function, "Runs func, then converts tensors to the subclass.", METH_CLASS);
 
 PyMethodDef as_subclass_method = {
     "as_subclass", py_as_subclass, METH_O, "The same tensor as an instance of a subclass; shares memory and history."};

@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "python/dispatch.h"
+#include "python/protocol.h"
 
 namespace shim::torch_function {
 
 extern thread_local constinit bool subclasses_disabled, all_disabled;
-extern PyObject* disabled_impl;   // torch._C._disabled_torch_function_impl
+extern Protocol protocol;
 std::vector<PyObject*>& modes();  // of this thread, the innermost last; owned
 void collect(
     PyObject*, std::vector<PyObject*>& found);  // overloaded arguments, subclasses before their bases, each type once

@@ -2,7 +2,6 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 // After it, of Python 3.10:
-#include <structmember.h>
 
 #include <cstddef>
 
@@ -33,12 +32,8 @@ PyObject* call_otherwise(const Caller& c, PyObject* const* args, size_t nargsf, 
   if (!c.otherwise)
     return PyErr_SetString(PyExc_RuntimeError, "a compiled function that was collected is called"), nullptr;
   const Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  OwnedRef positional{PyTuple_New(n)}, named{PyDict_New()};
-  if (!positional.o || !named.o) return nullptr;
-  for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(positional.o, i, Py_NewRef(args[i]));
-  for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
-    if (PyDict_SetItem(named, PyTuple_GET_ITEM(names, i), args[n + i]) < 0) return nullptr;
-  return PyObject_CallFunctionObjArgs(c.otherwise, positional.o, named.o, nullptr);
+  OwnedRef positional{tuple_of_lent(args, size_t(n))}, named{dict_of_keywords(names, args + n)};
+  return positional.o && named.o ? PyObject_CallFunctionObjArgs(c.otherwise, positional.o, named.o, nullptr) : nullptr;
 }
 
 PyObject* call_caller(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
@@ -51,35 +46,24 @@ PyObject* call_caller(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   const Caller& c = *reinterpret_cast<Caller*>(self);
-  Py_VISIT(c.function);
-  Py_VISIT(c.otherwise);
-  Py_VISIT(c.seen);
-  Py_VISIT(reinterpret_cast<PyObject*>(Py_TYPE(self)));
-  return 0;
+  return visit_each(visit, arg, c.function, c.otherwise, c.seen, Py_TYPE(self));
 }
 
 int clear(PyObject* self) {
   Caller& c = *reinterpret_cast<Caller*>(self);
-  Py_CLEAR(c.function);
-  Py_CLEAR(c.otherwise);
-  Py_CLEAR(c.seen);
-  Py_CLEAR(c.trees);
-  return 0;
+  return clear_each(c.function, c.otherwise, c.seen, c.trees);
 }
 
 void dealloc(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   clear(self);
-  type->tp_free(self);
-  Py_DECREF(type);
+  free_object(self);
 }
 
 PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Caller, vectorcall), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_members, members}, {0, nullptr}};
+    offset_member("__vectorcalloffset__", offsetof(Caller, vectorcall)), {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
+    slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, members}, {0, nullptr}};
 PyType_Spec spec = {"shim_torch._impl.native._core.Caller", sizeof(Caller), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
@@ -128,7 +112,7 @@ void call_by(PyFunctionObject* f) { f->vectorcall = enter; }
 }  // namespace
 
 int make_caller_types() {
-  CallerType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  CallerType = add_type(nullptr, spec);
   return CallerType ? make_entry_type() : -1;
 }
 

@@ -9,6 +9,7 @@
 #include "python/object.h"
 #include "python/triton_call.h"
 #include "python/triton_record.h"
+#include "python/owned_ref.h"
 
 namespace shim::triton {
 
@@ -180,12 +181,9 @@ void remember(State* s, const Call& call, PyObject* fn, PyObject* kernel) {
     PyObject* g = PyTuple_GET_ITEM(at(8), i);
     r.globals.push_back({PyTuple_GET_ITEM(g, 0), PyTuple_GET_ITEM(g, 1), PyTuple_GET_ITEM(g, 2)});
   }
-  PyObject* constants =
-      PyTuple_New(Py_ssize_t(s->parameters->size()));  // keeps objects that the key has by address; no tensors
-  for (size_t i = 0; constants && i < s->parameters->size(); ++i)
-    PyTuple_SET_ITEM(constants, Py_ssize_t(i), Py_NewRef((*s->parameters)[i].constant ? call.values[i] : Py_None));
-  r.kept = constants ? PyTuple_Pack(3, told, constants, r.debug ? r.debug : Py_None) : nullptr;
-  Py_XDECREF(constants);
+  const OwnedRef constants{tuple_by(s->parameters->size(),  // keeps objects that the key has by address; no tensors
+      [&](size_t i) { return Py_NewRef((*s->parameters)[i].constant ? call.values[i] : Py_None); })};
+  r.kept = constants.o ? PyTuple_Pack(3, told, constants.o, r.debug ? r.debug : Py_None) : nullptr;
   Py_DECREF(told);
   if (PyErr_Occurred() || !ok || !r.kept) {
     PyErr_Clear();
@@ -207,14 +205,11 @@ PyObject* stock_run(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwn
   if (!grid) return PyObject_Vectorcall(settings.stock, all.data(), n + 1, kwnames);  // they are among the keywords
   all.push_back(grid);
   all.push_back(Py_False);
-  PyObject* names = PyTuple_New(named + 2);
-  if (!names) return nullptr;
-  for (Py_ssize_t i = 0; i < named; ++i) PyTuple_SET_ITEM(names, i, Py_NewRef(PyTuple_GET_ITEM(kwnames, i)));
-  PyTuple_SET_ITEM(names, named, interned("grid"));
-  PyTuple_SET_ITEM(names, named + 1, interned("warmup"));
-  PyObject* result = PyObject_Vectorcall(settings.stock, all.data(), n + 1, names);
-  Py_DECREF(names);
-  return result;
+  const OwnedRef names{tuple_by(size_t(named) + 2, [&](size_t i) {
+    return Py_ssize_t(i) < named ? Py_NewRef(PyTuple_GET_ITEM(kwnames, i))
+                                 : interned(Py_ssize_t(i) == named ? "grid" : "warmup");
+  })};
+  return names.o ? PyObject_Vectorcall(settings.stock, all.data(), n + 1, names) : nullptr;
 }
 
 }  // namespace

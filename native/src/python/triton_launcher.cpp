@@ -6,8 +6,6 @@
 #include "python/triton_call.h"
 #include "python/triton_record.h"
 
-#include <structmember.h>
-
 namespace shim::triton {
 
 namespace {
@@ -29,9 +27,7 @@ int launcher_traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 int launcher_clear(PyObject* self) {
-  Py_CLEAR(reinterpret_cast<Launcher*>(self)->fn);
-  Py_CLEAR(reinterpret_cast<Launcher*>(self)->grid);
-  return 0;
+  return clear_each(reinterpret_cast<Launcher*>(self)->fn, reinterpret_cast<Launcher*>(self)->grid);
 }
 void launcher_dealloc(PyObject* self) {
   auto* l = reinterpret_cast<Launcher*>(self);
@@ -46,11 +42,10 @@ void launcher_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 PyMemberDef launcher_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, call), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot launcher_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(launcher_dealloc)},
-    {Py_tp_traverse, reinterpret_cast<void*>(launcher_traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(launcher_clear)}, {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-    {Py_tp_members, launcher_members}, {0, nullptr}};
+    offset_member("__vectorcalloffset__", offsetof(Launcher, call)), {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot launcher_slots[] = {slot(Py_tp_dealloc, launcher_dealloc), slot(Py_tp_traverse, launcher_traverse),
+    slot(Py_tp_clear, launcher_clear), slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, launcher_members},
+    {0, nullptr}};
 PyType_Spec launcher_spec{"shim_torch._impl.native._core.TritonLauncher", sizeof(Launcher), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     launcher_slots};
@@ -81,8 +76,7 @@ PyObject* run(
 
 PyMethodDef getitem_def{
     "__getitem__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(getitem)), METH_FASTCALL, "kernel[grid]"};
-PyMethodDef run_def{"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(run)), METH_FASTCALL | METH_KEYWORDS,
-    "kernel.run(*args, grid=, warmup=)"};
+PyMethodDef run_def = raw_function("run", run, "kernel.run(*args, grid=, warmup=)");
 
 // triton_dispatch(**settings) -> (__getitem__, run), methods of JITFunction
 PyObject* setup(PyObject*, PyObject* args) {
@@ -111,7 +105,7 @@ PyMethodDef functions[] = {
 }  // namespace
 
 int bind_launcher(PyObject* module) {
-  LauncherType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&launcher_spec));
+  LauncherType = add_type(nullptr, launcher_spec);
   return LauncherType ? PyModule_AddFunctions(module, functions) : -1;
 }
 

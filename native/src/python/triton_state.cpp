@@ -42,9 +42,8 @@ void state_dealloc(PyObject* self) {
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
-PyType_Slot state_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(state_dealloc)},
-    {Py_tp_traverse, reinterpret_cast<void*>(state_traverse)}, {Py_tp_clear, reinterpret_cast<void*>(state_clear)},
-    {0, nullptr}};
+PyType_Slot state_slots[] = {slot(Py_tp_dealloc, state_dealloc), slot(Py_tp_traverse, state_traverse),
+    slot(Py_tp_clear, state_clear), {0, nullptr}};
 PyType_Spec state_spec{"shim_torch._impl.native._core.TritonState", sizeof(State), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, state_slots};
 PyTypeObject* StateType = nullptr;
@@ -83,9 +82,6 @@ State* state_of(PyObject* fn, PyObject* dict) {
   return stored < 0 ? nullptr : s;
 }
 
-int make_state_type() {
-  StateType = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&state_spec));
-  return StateType ? 0 : -1;
-}
+int make_state_type() { return (StateType = add_type(nullptr, state_spec)) ? 0 : -1; }
 
 }  // namespace shim::triton

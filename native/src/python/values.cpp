@@ -95,9 +95,7 @@ PyObject* tuple_of(std::span<PyObject* const> items) {
 }
 
 PyObject* list_of(std::span<const Tensor> tensors) {
-  OwnedRef list = owned(PyList_New(Py_ssize_t(tensors.size())));
-  for (size_t i = 0; i < tensors.size(); ++i) PyList_SET_ITEM(list.o, Py_ssize_t(i), owned(wrap(tensors[i])).give());
-  return list.give();
+  return owned(list_by(tensors.size(), [&](size_t i) { return wrap(tensors[i]); })).give();
 }
 
 namespace {
@@ -112,15 +110,8 @@ PyObject* sequence_object(const Value& v) {
   const std::span items(v.items, v.size);
   const bool list =
       v.tag == Value::tensors || std::ranges::any_of(items, [](const Value& i) { return i.tag == Value::tensor; });
-  OwnedRef all = owned(list ? PyList_New(v.size) : PyTuple_New(v.size));
-  for (uint32_t i = 0; i < v.size; ++i) {
-    PyObject* o = object_of(items[i]);
-    if (list)
-      PyList_SET_ITEM(all.o, i, o);
-    else
-      PyTuple_SET_ITEM(all.o, i, o);
-  }
-  return all.give();
+  const auto one = [&](size_t i) { return object_of(items[i]); };
+  return list ? list_by(v.size, one) : tuple_by(v.size, one);
 }
 
 PyObject* dict_object(const Value& v) {
