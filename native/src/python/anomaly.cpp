@@ -39,12 +39,10 @@ void created(Node& n, Node* parent) {
 
 void failed(Node& n) {
   GilAcquire gil;
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
+  const Pending raised;
   try {
     helper("_report", owned(PyUnicode_FromString(n.name().c_str())).o, dict_of(n));
   } catch (const PythonError&) { PyErr_Print(); }  // warnings are errors: at least seen
-  PyErr_Restore(type, value, trace);
 }
 
 bool has_nan(const Tensor& t) {
@@ -67,11 +65,7 @@ PyMethodDef anomaly_functions[] = {function<&set_enabled>("set_anomaly_enabled")
 
 }  // namespace
 
-PyObject* node_metadata(Node& n) {
-  PyObject* d = dict_of(n);
-  Py_XINCREF(d);
-  return d;
-}
+PyObject* node_metadata(Node& n) { return Py_XNewRef(dict_of(n)); }
 
 int bind_anomaly(PyObject* module) {
   Anomaly::created = created;

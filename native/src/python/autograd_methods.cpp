@@ -4,6 +4,8 @@
 #include "ops/kernels.h"
 #include "python/autograd_python.h"
 #include "python/batching.h"
+#include "python/module_parameters.h"
+#include "python/object_methods.h"
 #include "python/torch_dispatch.h"
 #include "python/tensor_type.h"
 #include "python/view_functions.h"
@@ -11,11 +13,6 @@
 namespace shim {
 
 namespace {
-
-PyObject* returned(PyObject* o) {
-  Py_INCREF(o);
-  return o;
-}
 
 PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"requires_grad", nullptr};
@@ -31,7 +28,7 @@ PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   return put_requires_grad(unwrap(self), on == Py_True, "only Tensors of floating point dtype can require gradients") <
                  0
              ? nullptr
-             : returned(self);
+             : Py_NewRef(self);
 }
 
 PyObject* detach_method(PyObject* self, PyObject*) {
@@ -45,54 +42,37 @@ PyObject* detach_method(PyObject* self, PyObject*) {
   });
 }
 
-PyObject* detach_inplace(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    detach_(*unwrap(self));
-    return returned(self);
-  });
+Tensor detach_inplace(TensorImpl& t) {
+  detach_(t);
+  return Tensor(&t);
+}
+void retain_grad_method(TensorImpl& t) {
+  if (running_transforms() && t.requires_grad() && refuse_under_transforms("retain_grad()")) throw PythonError();
+  retain_grad(Tensor(&t));
+}
+AutogradMeta& of_hooked(TensorImpl& t) {
+  CHECK(Kind::Runtime, t.requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
+  return t.ensure_autograd();
+}
+PyObject* register_hook(TensorImpl& t, PyObject* f) {
+  AutogradMeta& m = of_hooked(t);
+  auto hook = make<PythonHook>(f, PythonHook::OneTensor, m.grad_fn ? m.output_nr : 0);
+  return add_hook(m.grad_fn ? m.grad_fn->tensor_pre_hooks : m.hooks, hook);
+}
+PyObject* register_post_accumulate(TensorImpl& t, PyObject* f) {
+  AutogradMeta& m = of_hooked(t);
+  CHECK(Kind::Runtime, !m.grad_fn, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+  return add_hook(m.post_accumulate, make<PythonHook>(f, PythonHook::Accumulated));
 }
 
-PyObject* is_view(PyObject* self, PyObject*) {
-  AutogradMeta* m = unwrap(self)->autograd();
-  return PyBool_FromLong(m && m->base);
-}
-
-PyObject* retain_grad_method(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    if (running_transforms() && unwrap(self)->requires_grad() && refuse_under_transforms("retain_grad()"))
-      return nullptr;
-    retain_grad(Tensor(unwrap(self)));
-    Py_RETURN_NONE;
-  });
-}
-
-PyObject* register_hook(PyObject* self, PyObject* f) {
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    CHECK(Kind::Runtime, t->requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
-    AutogradMeta& m = t->ensure_autograd();
-    auto hook = make<PythonHook>(f, PythonHook::OneTensor, m.grad_fn ? m.output_nr : 0);
-    return add_hook(m.grad_fn ? m.grad_fn->tensor_pre_hooks : m.hooks, hook);
-  });
-}
-
-PyObject* register_post_accumulate(PyObject* self, PyObject* f) {
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    CHECK(Kind::Runtime, t->requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
-    AutogradMeta& m = t->ensure_autograd();
-    CHECK(Kind::Runtime, !m.grad_fn, "post accumulate grad hooks cannot be registered on non-leaf tensors");
-    return add_hook(m.post_accumulate, make<PythonHook>(f, PythonHook::Accumulated));
-  });
-}
-
+using T = TensorImpl&;
 PyMethodDef methods[] = {raw_function("requires_grad_", requires_grad_),
-    {"detach", detach_method, METH_NOARGS, nullptr}, {"detach_", detach_inplace, METH_NOARGS, nullptr},
-    {"_is_view", is_view, METH_NOARGS, nullptr}, raw_function("_view_func", view_func),
-    raw_function("_view_func_unsafe", view_func_unsafe),
+    {"detach", detach_method, METH_NOARGS, nullptr}, method_of_none<&detach_inplace>("detach_"),
+    method_of_none<[](T t) { return t.autograd() && t.autograd()->base; }>("_is_view"),
+    raw_function("_view_func", view_func), raw_function("_view_func_unsafe", view_func_unsafe),
     {"_rev_view_func_unsafe", rev_view_func_unsafe, METH_O, nullptr},
-    {"retain_grad", retain_grad_method, METH_NOARGS, nullptr}, {"register_hook", register_hook, METH_O, nullptr},
-    {"register_post_accumulate_grad_hook", register_post_accumulate, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+    method_of_none<&retain_grad_method>("retain_grad"), method_of_one<&register_hook>("register_hook"),
+    method_of_one<&register_post_accumulate>("register_post_accumulate_grad_hook"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

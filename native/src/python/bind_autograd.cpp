@@ -32,10 +32,7 @@ bool make_require_grad(PyObject* tensor) {
 namespace {
 
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
-  if (!value || !PyBool_Check(value)) {
-    PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
-    return -1;
-  }
+  if (!value || !PyBool_Check(value)) return PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool"), -1;
   return put_requires_grad(
       unwrap(self), value == Py_True, "only Tensors of floating point and complex dtype can require gradients");
 }
@@ -68,19 +65,14 @@ int set_grad(PyObject* self, PyObject* value, void*) {
 }
 
 int clear_grad_fn(PyObject* self, PyObject* value, void*) {
-  if (!value) {
-    PyErr_SetString(PyExc_RuntimeError, "Deletion of _grad_fn not allowed. Detach tensor instead!");
-    return -1;
-  }
-  if (value != Py_None) {
-    PyErr_SetString(PyExc_RuntimeError, "_grad_fn can be only set to None");
-    return -1;
-  }
-  if (AutogradMeta* m = unwrap(self)->autograd()) {
-    m->grad_fn.reset();
-    m->base.reset();
-  }
-  return 0;
+  return assigned([&] {
+    CHECK(Kind::Runtime, value, "Deletion of _grad_fn not allowed. Detach tensor instead!");
+    CHECK(Kind::Runtime, value == Py_None, "_grad_fn can be only set to None");
+    if (AutogradMeta* m = unwrap(self)->autograd()) {
+      m->grad_fn.reset();
+      m->base.reset();
+    }
+  });
 }
 
 // {id: hook} of a leaf's hooks, or None: what pickling and copying look at.
@@ -89,20 +81,14 @@ PyObject* hooks_of(const HookList& hooks) {
   for (auto& h : hooks)
     if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && p->form() == PythonHook::Dict)
       return Py_NewRef(p->callable());
-  PyObject* dict = PyDict_New();
-  for (auto& h : hooks) {
-    auto* p = dynamic_cast<PythonHook*>(h.get());
-    PyObject* id = p ? PyLong_FromVoidPtr(p) : nullptr;
-    if (id) PyDict_SetItem(dict, id, p->callable());
-    Py_XDECREF(id);
-  }
-  return dict;
+  OwnedRef dict = owned(PyDict_New());
+  for (auto& h : hooks)
+    if (auto* p = dynamic_cast<PythonHook*>(h.get()))
+      if (PyDict_SetItem(dict, owned(PyLong_FromVoidPtr(p)), p->callable()) < 0) throw PythonError();
+  return dict.give();
 }
 int set_hooks(PyObject* self, PyObject* value, void*) {
-  if (!value) {
-    PyErr_SetString(PyExc_RuntimeError, "Deletion of _backwards_hooks not allowed!");
-    return -1;
-  }
+  if (!value) return PyErr_SetString(PyExc_RuntimeError, "Deletion of _backwards_hooks not allowed!"), -1;
   AutogradMeta& m = unwrap(self)->ensure_autograd();
   std::vector<Ref<Hook>> old;
   m.hooks.leave();

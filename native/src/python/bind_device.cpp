@@ -3,7 +3,7 @@
 
 #include "python/foreign.h"
 #include "python/builtin_types.h"
-#include "python/owned_ref.h"
+#include "python/object_methods.h"
 
 namespace shim {
 
@@ -73,30 +73,20 @@ PyObject* device_compare(PyObject* a, PyObject* b, int op) {
   return PyBool_FromLong((device_in(a) == device_in(b)) == (op == Py_EQ));
 }
 
-PyObject* device_get_type(PyObject* o, void*) {
-  return PyUnicode_InternFromString(device_type_name(device_in(o).type));
-}
-PyObject* device_get_index(PyObject* o, void*) {
-  if (device_in(o).index < 0) Py_RETURN_NONE;
-  return PyLong_FromLong(device_in(o).index);
-}
 PyObject* device_reduce(PyObject* o, PyObject*) {
   return Py_BuildValue("O(s)", rebuild_named, to_string(device_in(o)).c_str());
 }
 
-// `with torch.device("meta"):`: the mode is in Python (shim_torch.utils._device).
-PyObject* call_mode(const char* what, PyObject* device) {
-  const OwnedRef module{PyImport_ImportModule("shim_torch.utils._device")};
-  return module.o ? PyObject_CallMethod(module, what, "O", device) : nullptr;
+PyObject* device_index(PyObject* o) {
+  const int index = device_in(o).index;
+  return index < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(index);
 }
-PyObject* device_enter(PyObject* o, PyObject*) { return call_mode("enter", o); }
-PyObject* device_exit(PyObject* o, PyObject*) { return call_mode("leave", o); }
 
-PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, nullptr, nullptr},
-    {"index", device_get_index, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
-    {"__enter__", device_enter, METH_NOARGS, nullptr}, {"__exit__", device_exit, METH_VARARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef device_getset[] = {
+    object_attribute<[](PyObject* o) { return PyUnicode_InternFromString(device_type_name(device_in(o).type)); }>(
+        "type"),
+    object_attribute<&device_index>("index"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyType_Slot device_slots[] = {slot(Py_tp_new, device_new), slot(Py_tp_repr, device_repr), slot(Py_tp_str, device_str),
     slot(Py_tp_hash, device_hash), slot(Py_tp_richcompare, device_compare), {Py_tp_getset, device_getset},
     {Py_tp_methods, device_methods}, documentation_slot("A place for tensors: a type and, optionally, an index."),

@@ -65,10 +65,7 @@ constexpr const char* kFormats[] = {"contiguous_format", "preserve_format", "cha
 
 // What pickles of the types above call; found without the import hook.
 PyObject* rebuild(PyObject* module, PyObject* what) {
-  if (PyTuple_CheckExact(what)) {
-    Py_INCREF(what);
-    return size_of_tuple(what);
-  }
+  if (PyTuple_CheckExact(what)) return size_of_tuple(Py_NewRef(what));
   const char* name = PyUnicode_Check(what) ? PyUnicode_AsUTF8(what) : nullptr;
   if (!name) return PyErr_Format(PyExc_TypeError, "_rebuild takes a name or a tuple");
   if (PyObject* found = PyObject_GetAttr(module, what)) {
@@ -123,11 +120,6 @@ int add_named(PyObject* module, PyTypeObject* type, const char* const* names, in
   return 0;
 }
 
-template <class T> PyObject* incref(T* o) {
-  Py_INCREF(o);
-  return reinterpret_cast<PyObject*>(o);
-}
-
 }  // namespace
 
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name, PyTypeObject* base) {
@@ -136,7 +128,7 @@ PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name, Py
   return reinterpret_cast<PyTypeObject*>(t);
 }
 
-PyObject* dtype_object(DType t) { return incref(dtypes[int(t)]); }
+PyObject* dtype_object(DType t) { return Py_NewRef(dtypes[int(t)]); }
 bool is_dtype(PyObject* o) { return Py_TYPE(o) == DTypeType; }
 
 DType dtype_of(PyObject* o) {
@@ -168,8 +160,8 @@ bool unpack_flag(PyObject* o, const char* argument, bool* out) {
   return PyBool_Check(o);
 }
 
-PyObject* layout_object(int i) { return incref(layouts[i]); }
-PyObject* memory_format_object(MemoryFormat f) { return incref(formats[int(f)]); }
+PyObject* layout_object(int i) { return Py_NewRef(layouts[i]); }
+PyObject* memory_format_object(MemoryFormat f) { return Py_NewRef(formats[int(f)]); }
 
 int layout_of(PyObject* o) { return Py_TYPE(o) == LayoutType ? int(reinterpret_cast<PyNamed*>(o)->value) : -1; }
 

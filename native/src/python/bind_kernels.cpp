@@ -46,39 +46,28 @@ std::string name_of_scalar(DType dtype) { return scalar_name(dtype); }
 bool two_dtypes(const char* function, const char* const (&names)[2], PyObject* const* args, Py_ssize_t n,
     PyObject* keywords, DType (&found)[2]) {
   PyObject* given[2] = {};
-  if (n > 2) {
-    PyErr_Format(PyExc_TypeError, "%s() takes 2 positional arguments but %zd were given", function, n);
-    return false;
-  }
+  if (n > 2) return PyErr_Format(PyExc_TypeError, "%s() takes 2 positional arguments but %zd were given", function, n);
   for (Py_ssize_t i = 0; i < n; ++i) given[i] = args[i];
   for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); ++k) {
     PyObject* word = PyTuple_GET_ITEM(keywords, k);
     int at = PyUnicode_CompareWithASCIIString(word, names[0]) == 0   ? 0
              : PyUnicode_CompareWithASCIIString(word, names[1]) == 0 ? 1
                                                                      : -1;
-    if (at < 0 || given[at]) {
-      PyErr_Format(PyExc_TypeError,
+    if (at < 0 || given[at])
+      return PyErr_Format(PyExc_TypeError,
           at < 0 ? "%s() got an unexpected keyword argument '%U'" : "%s() got multiple values for argument '%U'",
           function, word);
-      return false;
-    }
     given[at] = args[n + k];
   }
-  if (!given[0] || !given[1]) {
-    if (given[0] || given[1])
-      PyErr_Format(
-          PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"", function, names[given[0] ? 1 : 0]);
-    else
-      PyErr_Format(PyExc_TypeError, "%s() missing 2 required positional arguments: \"%s\", \"%s\"", function, names[0],
-          names[1]);
-    return false;
-  }
+  if (!given[0] && !given[1])
+    return PyErr_Format(
+        PyExc_TypeError, "%s() missing 2 required positional arguments: \"%s\", \"%s\"", function, names[0], names[1]);
   for (int i = 0; i < 2; ++i) {
-    if (!is_dtype(given[i])) {
-      PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be torch.dtype, not %s", function, names[i],
-          i + 1, Py_TYPE(given[i])->tp_name);
-      return false;
-    }
+    if (!given[i])
+      return PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"", function, names[i]);
+    if (!is_dtype(given[i]))
+      return PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be torch.dtype, not %s", function,
+          names[i], i + 1, Py_TYPE(given[i])->tp_name);
     found[i] = dtype_of(given[i]);
   }
   return true;
@@ -115,15 +104,12 @@ void fill_philox_words(uint64_t seed, uint64_t offset, PyObject* buffer) {  // c
   Py_END_ALLOW_THREADS PyBuffer_Release(&out);
 }
 
-template <class F> PyCFunction fast(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)); }
-
 PyMethodDef kernels_functions[] = {
     function<&result_type_of>("result_type", "The dtype in which tensors and numbers meet."),
     function<&check_number_fits>("check_fits", "RuntimeError where the dtype cannot hold the number."),
     function<&name_of_scalar>("scalar_name", "A dtype as PyTorch's error texts name it: Float, Long."),
-    {"promote_types", fast(py_promote_types), METH_FASTCALL | METH_KEYWORDS,
-        "The smallest dtype that both dtypes promote to."},
-    {"can_cast", fast(py_can_cast), METH_FASTCALL | METH_KEYWORDS, "Whether a cast keeps the kind of number."},
+    raw_function("promote_types", py_promote_types, "The smallest dtype that both dtypes promote to."),
+    raw_function("can_cast", py_can_cast, "Whether a cast keeps the kind of number."),
     function<&num_threads>("get_num_threads", "How many threads a large CPU kernel uses."),
     {"set_num_threads", py_set_num_threads, METH_O, "Sets how many threads a large CPU kernel uses."},
     function<&fill_philox_words>(

@@ -66,11 +66,9 @@ PyObject* waiting = nullptr;
 
 bool run_waiting() {
   const GilAcquire gil;
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
+  const Pending raised;
   const OwnedRef call{Py_NewRef(waiting)}, made{PyObject_CallNoArgs(call)};
   if (!made.o) PyErr_WriteUnraisable(call);
-  PyErr_Restore(type, value, trace);
   return made == Py_True;
 }
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "python/builtin_types.h"
-#include "python/object.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -13,10 +13,9 @@ PyTypeObject* SizeType;
 PyObject* size_repr(PyObject* o) {
   std::string s = "torch.Size([";
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
-    PyObject* text = PyObject_Repr(PyTuple_GET_ITEM(o, i));
-    if (!text) return nullptr;
+    const OwnedRef text{PyObject_Repr(PyTuple_GET_ITEM(o, i))};
+    if (!text.o) return nullptr;
     s += (i ? ", " : "") + std::string(PyUnicode_AsUTF8(text));
-    Py_DECREF(text);
   }
   return PyUnicode_FromString((s + "])").c_str());
 }
@@ -26,51 +25,37 @@ PyObject* size_repr(PyObject* o) {
 PyObject* size_of_tuple(PyObject* tuple) {  // steals
   if (!tuple) return nullptr;
   if (!PyTuple_CheckExact(tuple)) return tuple;
-  Py_ssize_t n = PyTuple_GET_SIZE(tuple);
-  PyObject* size = SizeType->tp_alloc(SizeType, n);
-  if (size)
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      PyObject* item = PyTuple_GET_ITEM(tuple, i);
-      Py_INCREF(item);
-      PyTuple_SET_ITEM(size, i, item);
-    }
-  Py_DECREF(tuple);
+  const OwnedRef held{tuple};
+  PyObject* size = SizeType->tp_alloc(SizeType, PyTuple_GET_SIZE(tuple));
+  for (Py_ssize_t i = 0; size && i < PyTuple_GET_SIZE(tuple); ++i)
+    PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(tuple, i)));
   return size;
 }
 
 namespace {
 
 PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  PyObject* self = PyTuple_Type.tp_new(type, args, kwargs);
-  if (!self) return nullptr;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
-    PyObject* item = PyTuple_GET_ITEM(self, i);
+  OwnedRef self{PyTuple_Type.tp_new(type, args, kwargs)};
+  for (Py_ssize_t i = 0; self.o && i < PyTuple_GET_SIZE(self.o); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(self.o, i);
     int64_t value;
     if (PyLong_Check(item) && unpack_int(item, &value)) continue;
-    if (PyErr_Occurred()) {
-      Py_DECREF(self);
-      return nullptr;
-    }
+    if (PyErr_Occurred()) return nullptr;
     if (PyObject_HasAttrString(item, "is_nested_int")) continue;  // a size that varies: torch.SymInt
     PyObject* number = PyIndex_Check(item) ? PyNumber_Index(item) : nullptr;
-    if (!number) {
-      PyErr_Format(
+    if (!number)
+      return PyErr_Format(
           PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i, Py_TYPE(item)->tp_name);
-      Py_DECREF(self);
-      return nullptr;
-    }
-    PyTuple_SET_ITEM(self, i, number);
+    PyTuple_SET_ITEM(self.o, i, number);
     Py_DECREF(item);
   }
-  return self;
+  return self.give();
 }
 
 PyObject* size_concat(PyObject* a, PyObject* b) {
-  if (!PyTuple_Check(a) || !PyTuple_Check(b)) {
-    PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not \"%s\") to torch.Size",
+  if (!PyTuple_Check(a) || !PyTuple_Check(b))
+    return PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not \"%s\") to torch.Size",
         Py_TYPE(PyTuple_Check(a) ? b : a)->tp_name);
-    return nullptr;
-  }
   return size_of_tuple(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
 }
 PyObject* size_add(PyObject* a, PyObject* b) {
@@ -91,9 +76,7 @@ PyObject* size_numel(PyObject* o, PyObject*) {
   return PyLong_FromLongLong(n);
 }
 PyObject* size_reduce(PyObject* o, PyObject*) {
-  PyObject* plain = PyTuple_GetSlice(o, 0, PyTuple_GET_SIZE(o));
-  PyObject* r = plain ? Py_BuildValue("O(N)", rebuild_named, plain) : nullptr;
-  return r;
+  return Py_BuildValue("O(N)", rebuild_named, PyTuple_GetSlice(o, 0, PyTuple_GET_SIZE(o)));
 }
 PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, nullptr},
     {"__reduce__", size_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};

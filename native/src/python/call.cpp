@@ -37,22 +37,13 @@ PyObject* call_parts(Operator& op, PyObject** args, size_t n) {
 
 // What NumPy raises in a kernel's body, as PyTorch's kernels would (shim_torch/_impl/table/body_errors.py).
 __attribute__((noinline, cold)) void translate_body_error() {
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  if (trace) PyException_SetTraceback(value, trace);
+  Pending raised;
   OwnedRef module{PyImport_ImportModule("shim_torch._impl.table.body_errors")};
-  PyObject* error = module.o ? PyObject_CallMethod(module.o, "translated", "O", value) : nullptr;
-  if (!error || error == value) {
-    PyErr_Clear();
-    Py_XDECREF(error);
-    return PyErr_Restore(type, value, trace);
-  }
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
-  Py_DECREF(error);
-  Py_DECREF(type);
-  Py_DECREF(value);
-  Py_XDECREF(trace);
+  OwnedRef error{module.o ? PyObject_CallMethod(module.o, "translated", "O", raised.value()) : nullptr};
+  PyErr_Clear();
+  if (!error.o || error.o == raised.value()) return;
+  raised.drop();
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.o)), error);
 }
 
 __attribute__((noinline)) PyObject* run_body(Operator& op, PyObject** args, size_t n) {
@@ -157,6 +148,18 @@ void bind_values(const Operator& op, const Value* args, Bound& b) {
   }
 }
 
+PyObject* with_history(Operator& op, PyObject* const* args, size_t n, PyObject* result, const Ref<Node>& prepared) {
+  OwnedRef r{result};  // a pack hook may raise
+  record_history(op, args, n, r, false, prepared);
+  return PyErr_Occurred() ? nullptr : r.give();
+}
+
+// A factory's result, which is to require gradients where requires_grad=True was given. Steals.
+static PyObject* as_wanted(PyObject* result, const Bound& b) {
+  if (result && b.requires_grad && is_tensor(result) && !make_require_grad(result)) Py_CLEAR(result);
+  return result;
+}
+
 PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {  // run, views tied, history recorded
   PyObject* r;
   {
@@ -166,14 +169,7 @@ PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {  // run, views
   if (!r) return nullptr;
   if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && r != args[0] && !below_python_dispatch())
     mark_views(op, args, n, r);
-  try {
-    if (any_requires_grad(args, n)) record_history(op, args, n, r, false);
-  } catch (...) {
-    Py_DECREF(r);
-    throw;
-  }
-  if (PyErr_Occurred()) Py_CLEAR(r);
-  return r;
+  return any_requires_grad(args, n) ? with_history(op, args, n, r) : r;
 }
 
 // Lazy clones that the operator writes to get memory of their own first.
@@ -204,12 +200,12 @@ static PyObject* call_bound(Operator& op, Bound& b) {
     if (__builtin_expect(python_dispatch, 0) && (op.dispatch_leaf || python_of(op).dispatch_parts)) {
       bool done;
       PyObject* r = dispatch_composite(op, args, n, &done);
-      if (done) return r && b.requires_grad && is_tensor(r) && !make_require_grad(r) ? nullptr : r;
+      if (done) return as_wanted(r, b);
     }
     if (__builtin_expect(python_dispatch, 0) && sparse_seen && any_sparse(args, n) && !wants_dispatch(args, n)) {
       bool done;
       PyObject* r = call_sparse(op, args, n, &done);
-      if (done) return r && b.requires_grad && is_tensor(r) && !make_require_grad(r) ? nullptr : r;
+      if (done) return as_wanted(r, b);
     }
     if (__builtin_expect(aten_kernels, 0)) {
       bool done;
@@ -222,16 +218,11 @@ static PyObject* call_bound(Operator& op, Bound& b) {
       if (done) return r;
     }
     if (op.inplace) return run_inplace(op, args, n);
-    if (op.out) {
-      PyObject* r = run_out(op, args, n);
-      if (r && b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
-      return r;
-    }
+    if (op.out) return as_wanted(run_out(op, args, n), b);
     if (op.kind == Operator::Composite) {
       PyObject* r = run_functional(op, args, n);
       if (r && op.factory && is_tensor(r)) unwrap(r)->storage()->version() = 0;  // filling new memory is no change
-      if (r && b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
-      return r;
+      return as_wanted(r, b);
     }
     if (op.kind == Operator::Kernel) {
       // A handler sees mixed devices too: what a tensor says of its device may not be where its memory is.
@@ -254,20 +245,7 @@ static PyObject* call_bound(Operator& op, Bound& b) {
       if (r == args[0] || unwrap(args[0])->is_inference) return r;  // views of inference tensors have no history
       if (!below_python_dispatch()) mark_views(op, args, n, r);
     }
-    if (history) {
-      try {
-        record_history(op, args, n, r, false, prepared);
-      } catch (...) {  // a pack hook raised
-        Py_DECREF(r);
-        throw;
-      }
-      if (PyErr_Occurred()) {
-        Py_DECREF(r);
-        return nullptr;
-      }
-    }
-    if (b.requires_grad && is_tensor(r) && !make_require_grad(r)) Py_CLEAR(r);
-    return r;
+    return as_wanted(history ? with_history(op, args, n, r, prepared) : r, b);
   });
 }
 

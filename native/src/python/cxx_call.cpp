@@ -26,16 +26,10 @@ bool keep_python(const std::exception& e) {
   GilAcquire gil;
   if (ours) raise(*ours);
   if (!PyErr_Occurred()) return false;
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  if (trace) PyException_SetTraceback(value, trace);
-  OwnedRef text{PyObject_Str(value)};
-  const char* chars = text.o ? PyUnicode_AsUTF8(text.o) : nullptr;
-  PyErr_Clear();
-  put_extension_error(python_kind(value), chars ? chars : "an exception without a text", value);
-  Py_XDECREF(type);
-  Py_XDECREF(trace);
+  Pending raised;
+  PyObject* value = raised.value();
+  put_extension_error(python_kind(value), raised.text().c_str(), Py_NewRef(value));
+  raised.drop();
   return true;
 }
 

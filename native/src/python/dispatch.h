@@ -12,6 +12,9 @@ extern constinit thread_local int
 PyObject* run_out(Operator&, PyObject** args, size_t n);         // out.cpp
 PyObject* run_functional(Operator&, PyObject** args, size_t n);  // native, else run; no history
 PyObject* run_recorded(Operator&, PyObject** args, size_t n);    // and with history
+// The result, which it steals, with its history.
+PyObject* with_history(
+    Operator&, PyObject* const* args, size_t n, PyObject* result, const Ref<Node>& prepared = Ref<Node>());
 // The history of a composite's result gets PyTorch's name of it (record_history.cpp).
 void name_history(const Operator&, PyObject* const* args, size_t n, PyObject* result);
 PyObject* run_override(Operator&, PyObject** args, size_t n, bool* done);  // kernels of torch.library

@@ -1,6 +1,7 @@
 // torch._C._FunctionBase: the ctx of a user's autograd.Function, and its apply().
 
 #include "python/function.h"
+#include "python/object_methods.h"
 #include "python/owned_ref.h"
 
 namespace shim {
@@ -73,77 +74,51 @@ Node& node_or_error(PyObject* o, const char* what) {
   return *in(o)->node;
 }
 
-PyObject* next_functions(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* { return next_functions_of(node_or_error(o, "next_functions")); });
-}
-PyObject* metadata(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    CHECK(Kind::Runtime, in(o)->node,
-        "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has "
-        "already been deallocated.  The most likely "
-        "reason this occurred is because you assigned x.grad_fn to a local variable and then let the original variable "
-        "get deallocated.  Don't do that!  If you really have no way of "
-        "restructuring your code so this is the case, please file an issue reporting that you are affected by this.");
-    return node_metadata(*in(o)->node);
-  });
-}
-PyObject* input_metadata(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* { return metadata_of_inputs(node_or_error(o, "_input_metadata")); });
-}
-PyObject* name(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* { return PyUnicode_FromString(node_or_error(o, "name").name().c_str()); });
-}
-PyObject* register_hook_dict(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* {
-    node_or_error(o, "_register_hook_dict");
-    Py_RETURN_NONE;
-  });
-}
-PyObject* sequence(PyObject* o, PyObject*) {
-  return guarded([&]() -> PyObject* { return PyLong_FromUnsignedLongLong(node_or_error(o, "_sequence_nr").sequence); });
-}
-PyObject* register_post(PyObject* o, PyObject* f) {
-  return guarded([&]() -> PyObject* { return register_node_hook(node_or_error(o, "register_hook"), f, false); });
-}
-PyObject* register_pre(PyObject* o, PyObject* f) {
-  return guarded([&]() -> PyObject* { return register_node_hook(node_or_error(o, "register_prehook"), f, true); });
+PyObject* metadata(PyObject* o) {
+  CHECK(Kind::Runtime, in(o)->node,
+      "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has "
+      "already been deallocated.  The most likely "
+      "reason this occurred is because you assigned x.grad_fn to a local variable and then let the original variable "
+      "get deallocated.  Don't do that!  If you really have no way of "
+      "restructuring your code so this is the case, please file an issue reporting that you are affected by this.");
+  return node_metadata(*in(o)->node);
 }
 
 template <class F> PyObject* each_saved(PyObject* o, F f) {
-  return guarded([&]() -> PyObject* {
-    PyFunction* ctx = in(o);
-    if (!ctx->saved && ctx->saved_for_forward && PyTuple_Check(ctx->saved_for_forward))
-      return Py_NewRef(ctx->saved_for_forward);  // for jvp
-    CHECK(Kind::Runtime, !ctx->freed,
-        "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-        "been freed). Saved intermediate "
-        "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you "
-        "need to backward through the graph a second time or if you need "
-        "to access saved tensors after calling backward.");
-    return tuple_by(
-        ctx->saved ? ctx->saved->size() : 0, [&](size_t i) { return f((*ctx->saved)[i], Ref<Node>(ctx->node)); });
-  });
+  PyFunction* ctx = in(o);
+  if (!ctx->saved && ctx->saved_for_forward && PyTuple_Check(ctx->saved_for_forward))
+    return Py_NewRef(ctx->saved_for_forward);  // for jvp
+  CHECK(Kind::Runtime, !ctx->freed,
+      "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+      "been freed). Saved intermediate "
+      "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you "
+      "need to backward through the graph a second time or if you need "
+      "to access saved tensors after calling backward.");
+  return tuple_by(
+      ctx->saved ? ctx->saved->size() : 0, [&](size_t i) { return f((*ctx->saved)[i], Ref<Node>(ctx->node)); });
 }
 
-PyObject* saved_tensors(PyObject* o, void*) {
+PyObject* saved_tensors(PyObject* o) {
   return each_saved(o, [](SavedTensor& s, const Ref<Node>& owner) { return wrap(s.unpack(owner)); });
 }
-PyObject* raw_saved_tensors(PyObject* o, void*) {
+PyObject* raw_saved_tensors(PyObject* o) {
   return each_saved(o, [o](SavedTensor& s, const Ref<Node>&) {
     return saved_object(Ref<Node>(&node_or_error(o, "_raw_saved_tensors")), &s);
   });
 }
-PyObject* saved_variables(PyObject* o, void*) {
+PyObject* saved_variables(PyObject* o) {
   if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) < 0)
     return nullptr;
-  return saved_tensors(o, nullptr);
+  return saved_tensors(o);
 }
 
-PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, nullptr, nullptr},
-    {"metadata", metadata, nullptr, nullptr, nullptr}, {"_input_metadata", input_metadata, nullptr, nullptr, nullptr},
-    {"saved_tensors", saved_tensors, nullptr, nullptr, nullptr},
-    {"saved_variables", saved_variables, nullptr, nullptr, nullptr},
-    {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr}, dict_attribute(),
+using O = PyObject*;
+PyGetSetDef getset[] = {
+    object_attribute<[](O o) { return next_functions_of(node_or_error(o, "next_functions")); }>("next_functions"),
+    object_attribute<&metadata>("metadata"),
+    object_attribute<[](O o) { return metadata_of_inputs(node_or_error(o, "_input_metadata")); }>("_input_metadata"),
+    object_attribute<&saved_tensors>("saved_tensors"), object_attribute<&saved_variables>("saved_variables"),
+    object_attribute<&raw_saved_tensors>("_raw_saved_tensors"), dict_attribute(),
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, needs_input_grad), 0, nullptr},
     {"to_save", T_OBJECT, offsetof(PyFunction, to_save), 0, nullptr},
@@ -155,9 +130,13 @@ PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, nee
     offset_member("__dictoffset__", offsetof(PyFunction, dict)),
     offset_member("__weaklistoffset__", offsetof(PyFunction, weakrefs)), {nullptr, 0, 0, 0, nullptr}};
 
-PyMethodDef methods[] = {{"name", name, METH_NOARGS, nullptr}, {"register_hook", register_post, METH_O, nullptr},
-    {"register_prehook", register_pre, METH_O, nullptr}, {"_sequence_nr", sequence, METH_NOARGS, nullptr},
-    {"_register_hook_dict", register_hook_dict, METH_O, nullptr},
+PyMethodDef methods[] = {method_of_none<[](O o) { return node_or_error(o, "name").name(); }>("name"),
+    method_of_one<[](O o, O f) { return register_node_hook(node_or_error(o, "register_hook"), f, false); }>(
+        "register_hook"),
+    method_of_one<[](O o, O f) { return register_node_hook(node_or_error(o, "register_prehook"), f, true); }>(
+        "register_prehook"),
+    method_of_none<[](O o) { return int64_t(node_or_error(o, "_sequence_nr").sequence); }>("_sequence_nr"),
+    method_of_one<[](O o, O) { node_or_error(o, "_register_hook_dict"); }>("_register_hook_dict"),
     raw_function("_apply_directly", function_apply_directly, nullptr, METH_CLASS),
     raw_function("apply", function_apply, nullptr, METH_CLASS), {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {slot(Py_tp_new, create), slot(Py_tp_dealloc, dealloc), slot(Py_tp_finalize, finalize),

@@ -1,6 +1,7 @@
 // Python callables as hooks of tensors and nodes, and the handles that remove them.
 #include "python/autograd_python.h"
 #include "python/owned_ref.h"
+#include "python/object_methods.h"
 
 namespace shim {
 
@@ -28,16 +29,11 @@ PyObject* remove(PyObject* o, PyObject*) {
   hook->home = nullptr;
   Py_RETURN_NONE;
 }
-PyObject* enter(PyObject* o, PyObject*) {
-  Py_INCREF(o);
-  return o;
-}
-PyObject* leave(PyObject* o, PyObject*) { return remove(o, nullptr); }
-PyObject* handle_id(PyObject* o, void*) { return PyLong_FromVoidPtr(reinterpret_cast<PyHandle*>(o)->id); }
+PyObject* enter(PyObject* o, PyObject*) { return Py_NewRef(o); }
 PyMethodDef handle_methods[] = {{"remove", remove, METH_NOARGS, nullptr}, {"__enter__", enter, METH_NOARGS, nullptr},
-    {"__exit__", leave, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef handle_getset[] = {
-    {"id", handle_id, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    {"__exit__", remove, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef handle_getset[] = {object_attribute<[](PyObject* o) { return reinterpret_cast<PyHandle*>(o)->id; }>("id"),
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot handle_slots[] = {
     slot(Py_tp_dealloc, drop_handle), {Py_tp_methods, handle_methods}, {Py_tp_getset, handle_getset}, {0, nullptr}};
 PyType_Spec handle_spec = {"torch.utils.hooks.RemovableHandle", sizeof(PyHandle), 0,

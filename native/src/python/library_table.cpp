@@ -99,12 +99,9 @@ PyObject* checked_result(const Operator& op, PyObject* r) {
   const bool one = returns.size() == 1;
   if (one && (returns[0].type.base != ArgType::Tensor || returns[0].type.list || is_tensor(r))) return r;
   if (!one && !is_tensor(r)) return r;
-  if (one)
-    PyErr_Format(PyExc_RuntimeError, "Unable to cast %S to Tensor", r);
-  else
-    PyErr_SetString(PyExc_TypeError, "Object of type 'Tensor' is not an instance of 'sequence'");
-  Py_DECREF(r);
-  return nullptr;
+  const OwnedRef held{r};
+  return one ? PyErr_Format(PyExc_RuntimeError, "Unable to cast %S to Tensor", r)
+             : PyErr_Format(PyExc_TypeError, "Object of type 'Tensor' is not an instance of 'sequence'");
 }
 
 void bump_written(const Operator& op, PyObject** args) {
@@ -233,16 +230,7 @@ PyObject* run_override(Operator& op, PyObject** args, size_t n, bool* done) {
     below_autograd = old;
   }
   if (r) bump_written(op, args);
-  if (r && history && !op.schema.is_mutable()) {
-    try {
-      record_history(op, args, n, r, false);
-    } catch (...) {
-      Py_DECREF(r);
-      throw;
-    }
-    if (PyErr_Occurred()) Py_CLEAR(r);
-  }
-  return r;
+  return r && history && !op.schema.is_mutable() ? with_history(op, args, n, r) : r;
 }
 
 }  // namespace shim

@@ -33,6 +33,19 @@ template <auto F, module_call::Names names> PyMethodDef object_method(const char
   return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&module_call::named_of_object<F, names>)),
       METH_FASTCALL | METH_KEYWORDS, doc};
 }
+// Methods that CPython counts the arguments of: none, and one.
+template <auto F> PyMethodDef method_of_none(const char* name) {
+  return {name, [](PyObject* self, PyObject*) { return module_call::module_function<F>(nullptr, &self, 1); },
+      METH_NOARGS, nullptr};
+}
+template <auto F> PyMethodDef method_of_one(const char* name) {
+  return {name,
+      [](PyObject* self, PyObject* given) {
+        PyObject* both[] = {self, given};
+        return module_call::module_function<F>(nullptr, both, 2);
+      },
+      METH_O, nullptr};
+}
 template <auto F> PyMethodDef static_method(const char* name) {
   PyMethodDef m = function<F>(name);
   m.ml_flags |= METH_STATIC;

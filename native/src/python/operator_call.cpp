@@ -52,10 +52,9 @@ PyObject* with_lists(PyObject* self, const CallArgs& c) {
     if (!PySequence_Check(a) || PyList_Check(a) || PyTuple_Check(a) || PyUnicode_Check(a) || PyBytes_Check(a) ||
         PyByteArray_Check(a) || is_tensor(a))
       continue;
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    const Pending refusal;
     PyObject* list = PySequence_List(a);
-    PyErr_Restore(type, value, trace);
+    PyErr_Clear();
     if (!list) return nullptr;
     lists.emplace_back(list);
     a = list;
@@ -76,12 +75,10 @@ PyObject* call_callable(PyObject* self, PyObject* const* args, size_t nargsf, Py
   }
   const char* name = PyUnicode_AsUTF8(f->name);
   if (f->form == Form::method && (c.nargs == 0 || !is_tensor(c.args[0]))) {
-    if (c.nargs == 0)
-      PyErr_Format(PyExc_TypeError, "unbound method TensorBase.%s() needs an argument", name);
-    else
-      PyErr_Format(PyExc_TypeError, "descriptor '%s' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object",
-          name, Py_TYPE(c.args[0])->tp_name);
-    return nullptr;
+    if (c.nargs == 0) return PyErr_Format(PyExc_TypeError, "unbound method TensorBase.%s() needs an argument", name);
+    return PyErr_Format(PyExc_TypeError,
+        "descriptor '%s' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object", name,
+        Py_TYPE(c.args[0])->tp_name);
   }
   binding_name = name;
   Bound b;
@@ -133,11 +130,10 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
     if (f->reflected || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0)
       Py_RETURN_NOTIMPLEMENTED;
-  if (n && !is_tensor(args[0]) && f->of_tensors) {
-    PyErr_Format(PyExc_TypeError, "descriptor '%U' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object",
-        f->name, Py_TYPE(args[0])->tp_name);
-    return nullptr;
-  }
+  if (n && !is_tensor(args[0]) && f->of_tensors)
+    return PyErr_Format(PyExc_TypeError,
+        "descriptor '%U' for 'torch._C.TensorBase' objects doesn't apply to a '%s' object", f->name,
+        Py_TYPE(args[0])->tp_name);
   if (f->reflected && n == 2) {
     swapped[0] = args[1];
     swapped[1] = args[0];
@@ -163,12 +159,10 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
     }
   }
   if (!op) {  // tensor == array alone compares with what is no tensor
-    PyObject* other = n == 2 && compares ? tensor_over_array(args[1]) : nullptr;
-    if (!other) Py_RETURN_NOTIMPLEMENTED;
+    const OwnedRef other{n == 2 && compares ? tensor_over_array(args[1]) : nullptr};
+    if (!other.o) Py_RETURN_NOTIMPLEMENTED;
     PyObject* const with_tensor[2] = {args[0], other};
-    PyObject* r = call_symbol(self, with_tensor, 2, kwnames);
-    Py_DECREF(other);
-    return r;
+    return call_symbol(self, with_tensor, 2, kwnames);
   }
   if (b.overloaded && torch_function_enabled()) {
     PyObject* r = call_torch_function(compares && has_torch_function(args[0]) ? self : f->public_form, given, &b);

@@ -124,27 +124,12 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
 }
 
 PyObject* op_new(PyTypeObject* type, PyObject* args, PyObject*) {  // OperatorCall(qualified, overload or None, ...)
-  const char* qualified;
-  PyObject* overload = Py_None;
-  PyObject* first = PyTuple_GetSlice(args, 0, 2);
-  if (!first) return nullptr;
-  int ok = PyArg_ParseTuple(first, "s|O", &qualified, &overload);
-  std::string name = ok ? qualified : "";
-  std::string wanted = "";
-  const char* given = ok && overload != Py_None ? PyUnicode_AsUTF8(overload) : "";
-  if (given)
-    wanted = given;
-  else
-    ok = false;
-  const bool whole = overload == Py_None;
-  Py_DECREF(first);
-  if (!ok) return nullptr;
-  Operator* op = whole ? nullptr : find_operator(name, wanted);
-  if (!whole && !op) {
-    PyErr_Format(
-        PyExc_RuntimeError, "operator %s%s%s does not exist", name.c_str(), wanted.empty() ? "" : ".", wanted.c_str());
-    return nullptr;
-  }
+  const char *name, *overload = nullptr;
+  const OwnedRef first{PyTuple_GetSlice(args, 0, 2)};
+  if (!first.o || !PyArg_ParseTuple(first, "s|z", &name, &overload)) return nullptr;
+  Operator* op = overload ? find_operator(name, overload) : nullptr;
+  if (overload && !op)
+    return PyErr_Format(PyExc_RuntimeError, "operator %s%s%s does not exist", name, *overload ? "." : "", overload);
   PyObject* self = make_callable(type, name, Form::op, "torch._ops");
   if (self) reinterpret_cast<Callable*>(self)->single = op;
   return self;

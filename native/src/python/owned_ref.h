@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "python/object.h"
@@ -61,5 +62,31 @@ inline OwnedRef owned(PyObject* p) {
   if (!p) throw PythonError();
   return OwnedRef(p);
 }
+
+// The pending exception while other code of Python runs; it is set again afterwards, unless it was dropped.
+class Pending {
+ public:
+  Pending() { PyErr_Fetch(&type_, &value_, &trace_); }
+  ~Pending() {
+    if (type_) PyErr_Restore(type_, value_, trace_);
+  }
+  Pending(const Pending&) = delete;
+  explicit operator bool() const { return type_; }
+  PyObject* value() {  // the exception itself, lent
+    PyErr_NormalizeException(&type_, &value_, &trace_);
+    if (trace_) PyException_SetTraceback(value_, trace_);
+    return value_;
+  }
+  std::string text() {
+    const OwnedRef shown{value() ? PyObject_Str(value_) : nullptr};
+    const char* chars = shown.o ? PyUnicode_AsUTF8(shown) : nullptr;
+    PyErr_Clear();
+    return chars ? chars : "an exception without a text";
+  }
+  void drop() { clear_each(type_, value_, trace_); }
+
+ private:
+  PyObject *type_, *value_, *trace_;
+};
 
 }  // namespace shim

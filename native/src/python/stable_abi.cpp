@@ -33,20 +33,13 @@ PyObject*& interrupt() {
 // The pending Python exception as text; it is cleared. What is no Exception (KeyboardInterrupt) is kept for the caller of
 // the kernel.
 std::string take_python_error() {
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
+  Pending raised;
+  PyObject* value = raised.value();
   if (value && !PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(PyExc_Exception)))
     Py_XSETREF(interrupt(), Py_NewRef(value));
-  PyObject* text = value ? PyObject_Str(value) : nullptr;
-  const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
-  std::string s = chars ? chars : "an exception without a text";
-  PyErr_Clear();
-  Py_XDECREF(text);
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(trace);
-  return s;
+  const std::string text = raised.text();
+  raised.drop();
+  return text;
 }
 
 // A gradient that was not asked for (convolution_backward's output_mask) is None in Python, an undefined tensor in C++.
@@ -115,25 +108,22 @@ void locked(void (*f)(void*), void* context) {
 // --- streams: Python callables, given by shim_torch.cuda --------------------------------------------------------------
 PyObject *set_stream_hook = nullptr, *pool_stream_hook = nullptr;
 
-PyObject* call_hook(PyObject* hook, const char* what, PyObject* args) {
-  PyObject* r = hook && args ? PyObject_CallObject(hook, args) : nullptr;
-  Py_XDECREF(args);
-  if (!r) fail(Kind::Runtime, hook ? take_python_error() : str(what, ": torch.cuda is not loaded"));
+OwnedRef call_hook(PyObject* hook, const char* what, OwnedRef args) {
+  OwnedRef r{hook && args.o ? PyObject_CallObject(hook, args) : nullptr};
+  if (!r.o) fail(Kind::Runtime, hook ? take_python_error() : str(what, ": torch.cuda is not loaded"));
   return r;
 }
 
 void set_stream(void* stream, int device) {
   GilAcquire gil;
-  Py_DECREF(call_hook(set_stream_hook, "torch_set_current_cuda_stream",
-      Py_BuildValue("(Ki)", reinterpret_cast<unsigned long long>(stream), device)));
+  call_hook(set_stream_hook, "torch_set_current_cuda_stream",
+      OwnedRef(Py_BuildValue("(Ki)", reinterpret_cast<unsigned long long>(stream), device)));
 }
 
 void* pool_stream(bool high_priority, int device) {
   GilAcquire gil;
-  PyObject* r = call_hook(pool_stream_hook, "torch_get_cuda_stream_from_pool",
-      Py_BuildValue("(Oi)", high_priority ? Py_True : Py_False, device));
-  void* stream = PyLong_AsVoidPtr(r);
-  Py_DECREF(r);
+  void* stream = PyLong_AsVoidPtr(call_hook(pool_stream_hook, "torch_get_cuda_stream_from_pool",
+      OwnedRef(Py_BuildValue("(Oi)", high_priority ? Py_True : Py_False, device))));
   if (PyErr_Occurred()) fail(Kind::Runtime, take_python_error());
   return stream;
 }
@@ -194,11 +184,9 @@ PyMethodDef stable_abi_functions[] = {function<&library_problems>("library_probl
 }  // namespace
 
 bool raise_interrupt() {
-  PyObject* value = std::exchange(interrupt(), nullptr);
-  if (!value) return false;
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value)), value);
-  Py_DECREF(value);
-  return true;
+  const OwnedRef value{std::exchange(interrupt(), nullptr)};
+  if (value.o) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.o)), value);
+  return value.o;
 }
 
 void take_over_libraries() {
@@ -213,9 +201,8 @@ void take_over_libraries() {
     } catch (const Error& e) { problems().push_back(str(e.what(), " (", d.file, ":", d.line, ")")); }
   }
   for (auto& i : news.implementations) {
-    PyObject* kernel = stable_kernel(i.kernel, i.qualified, i.overload);
-    Py_XDECREF(set_kernel(i.qualified, i.overload, i.key, kernel));
-    Py_DECREF(kernel);
+    const OwnedRef kernel{stable_kernel(i.kernel, i.qualified, i.overload)};
+    OwnedRef(set_kernel(i.qualified, i.overload, i.key, kernel));
   }
 }
 

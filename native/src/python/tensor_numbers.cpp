@@ -6,7 +6,7 @@
 #include "core/math_bits.h"
 #include "core/sparse.h"
 #include "ops/kernels.h"
-#include "python/module_function.h"
+#include "python/object_methods.h"
 #include "python/tensor_type.h"
 #include "python/torch_dispatch.h"
 
@@ -96,17 +96,12 @@ int64_t leading_size(PyObject* self) {
   return t.sizes_data()[0];
 }
 
-template <auto F> PyMethodDef of_self(const char* name) {
-  return {name, [](PyObject* self, PyObject*) { return guarded([&] { return module_call::object(F(self)); }); },
-      METH_NOARGS, nullptr};
-}
-
-PyMethodDef number_methods[] = {of_self<&leading_size>("__len__"), {"item", item_method, METH_NOARGS, nullptr},
-    {"tolist", tolist_method, METH_NOARGS, nullptr}, of_self<&truth_of>("__bool__"),
-    of_self<[](PyObject* self) { return converted(self, PyNumber_Long, "int64_t"); }>("__int__"),
-    of_self<[](PyObject* self) { return converted(self, PyNumber_Float, "double"); }>("__float__"),
-    of_self<[](PyObject* self) { return converted(self, complex_of); }>("__complex__"), of_self<&as_index>("__index__"),
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef number_methods[] = {method_of_none<&leading_size>("__len__"), {"item", item_method, METH_NOARGS, nullptr},
+    {"tolist", tolist_method, METH_NOARGS, nullptr}, method_of_none<&truth_of>("__bool__"),
+    method_of_none<[](PyObject* self) { return converted(self, PyNumber_Long, "int64_t"); }>("__int__"),
+    method_of_none<[](PyObject* self) { return converted(self, PyNumber_Float, "double"); }>("__float__"),
+    method_of_none<[](PyObject* self) { return converted(self, complex_of); }>("__complex__"),
+    method_of_none<&as_index>("__index__"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/tensor_type.h"
+#include "python/owned_ref.h"
 #include "core/uninitialized.h"
 
 namespace shim {
@@ -11,16 +12,11 @@ namespace {
 
 // A TypedStorage holds elements of one dtype.
 void check_storage_dtype(PyObject* source, DType wanted) {
-  PyObject* dtype = PyObject_GetAttrString(source, "dtype");
-  if (!dtype) {
-    PyErr_Clear();
-    return;
-  }
-  const bool other = is_dtype(dtype) && dtype_of(dtype) != wanted;
-  const DType found = other ? dtype_of(dtype) : wanted;
-  Py_DECREF(dtype);
-  CHECK(Kind::Runtime, !other, "Expected a Storage of type ", scalar_name(wanted),
-      " or an UntypedStorage, but got type ", scalar_name(found), " for argument 1 'storage'");
+  const OwnedRef dtype{PyObject_GetAttrString(source, "dtype")};
+  if (!dtype.o) return PyErr_Clear();
+  CHECK(Kind::Runtime, !is_dtype(dtype) || dtype_of(dtype) == wanted, "Expected a Storage of type ",
+      scalar_name(wanted), " or an UntypedStorage, but got type ", scalar_name(dtype_of(dtype)),
+      " for argument 1 'storage'");
 }
 
 }  // namespace
@@ -109,11 +105,8 @@ PyObject* tensor_resize(PyObject* self, PyObject* args, PyObject* kwargs) {
     const auto wanted = layout && layout != Py_None ? std::optional(format) : std::nullopt;
     const size_t had = t->storage()->nbytes();
     resize_memory(*t, sizes, wanted);
-    if (fill_uninitialized && t->storage()->nbytes() > had) {
-      PyObject* done = PyObject_CallMethod(self, "_fill_grown", "n", Py_ssize_t(had));
-      if (!done) return nullptr;
-      Py_DECREF(done);
-    }
+    if (fill_uninitialized && t->storage()->nbytes() > had)
+      owned(PyObject_CallMethod(self, "_fill_grown", "n", Py_ssize_t(had)));
     return Py_NewRef(self);
   });
 }

@@ -183,8 +183,7 @@ PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool
       NoGrad off;
       r = call_torch_dispatch(op, args, n);
     }
-    if (r) record_history(op, args, n, r, false);
-    return r;
+    return r ? with_history(op, args, n, r) : nullptr;
   }
   if (modes().empty() && grad) return nullptr;
   // A fake mode alone makes leaves: the history is that of the parts, which are shown to it one by one.

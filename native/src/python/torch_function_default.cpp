@@ -13,9 +13,8 @@ namespace {
 // Tensor.__torch_function__: run it plainly, then give results the subclass, as PyTorch does.
 bool keeps_type(PyObject* func) {
   if (text_of(func, "__name__") != "__get__") return false;
-  PyObject* attribute = PyObject_GetAttrString(func, "__self__");
-  std::string name = attribute ? text_of(attribute, "__name__") : "";
-  Py_XDECREF(attribute);
+  const OwnedRef attribute{PyObject_GetAttrString(func, "__self__")};
+  const std::string name = attribute.o ? text_of(attribute, "__name__") : "";
   PyErr_Clear();
   return name == "grad" || name == "_grad" || name == "_base";
 }
@@ -29,44 +28,22 @@ PyObject* as_subclass(const Tensor& t, PyTypeObject* cls) {
 
 PyObject* py_as_subclass(PyObject* self, PyObject* cls) {
   if (!PyType_Check(cls)) return PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
-  if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType)) {
-    PyErr_SetString(PyExc_RuntimeError,
+  if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType))
+    return PyErr_Format(PyExc_RuntimeError,
         "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
         "Make sure your class inherits from Tensor.");
-    return nullptr;
-  }
   return guarded(
       [&]() -> PyObject* { return as_subclass(Tensor(unwrap(self)), reinterpret_cast<PyTypeObject*>(cls)); });
 }
 
-PyObject* converted(PyObject* result, PyTypeObject* cls) {  // steals
-  if (!result) return nullptr;
-  if (is_tensor(result) && !PyObject_TypeCheck(result, cls)) {
-    PyObject* as = guarded([&]() -> PyObject* { return as_subclass(Tensor(unwrap(result)), cls); });
-    Py_DECREF(result);
-    return as;
-  }
-  if (PyTuple_Check(result) || PyList_Check(result)) {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(result);
-    PyObject* list = PyList_New(n);
-    for (Py_ssize_t i = 0; list && i < n; ++i) {
-      PyObject* e = converted(Py_NewRef(PySequence_Fast_GET_ITEM(result, i)), cls);
-      if (!e) {
-        Py_CLEAR(list);
-        break;
-      }
-      PyList_SET_ITEM(list, i, e);
-    }
-    PyObject* out = nullptr;
-    if (list) {
-      PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(result));
-      out = PyList_CheckExact(result) ? Py_NewRef(list) : PyObject_CallOneArg(type, list);
-    }
-    Py_XDECREF(list);
-    Py_DECREF(result);
-    return out;
-  }
-  return result;
+PyObject* converted(PyObject* result, PyTypeObject* cls) {
+  if (is_tensor(result) && !PyObject_TypeCheck(result, cls))
+    return guarded([&]() -> PyObject* { return as_subclass(Tensor(unwrap(result)), cls); });
+  if (!PyTuple_Check(result) && !PyList_Check(result)) return Py_NewRef(result);
+  OwnedRef list{list_by(size_t(PySequence_Fast_GET_SIZE(result)),
+      [&](size_t i) { return converted(PySequence_Fast_GET_ITEM(result, i), cls); })};
+  if (!list.o || PyList_CheckExact(result)) return list.give();
+  return PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(result)), list);
 }
 
 // Calls of Tensor.__torch_function__ that run now. A function that comes back with the same arguments is another
@@ -97,13 +74,12 @@ PyObject* run_plainly(PyObject* func, PyObject* types, PyObject* args, PyObject*
         "%s of the PyTorch that is installed here was called with a tensor of shim_torch; give it "
         "torch.from_dlpack(tensor), which copies nothing",
         public_name(func).c_str());
-  PyObject* pass = PyTuple_Pack(4, func, types, args, kwargs);
-  if (!pass) return nullptr;
+  const OwnedRef pass{PyTuple_Pack(4, func, types, args, kwargs)};
+  if (!pass.o) return nullptr;
   const Running now{func, args, running};
   running = &now;
   PyObject* result = disabled_function(nullptr, pass);
   running = now.outer;
-  Py_DECREF(pass);
   return result;
 }
 
@@ -112,22 +88,14 @@ PyObject* default_function(PyObject* cls, PyObject* args, PyObject* kw) {
   PyObject *func, *types, *positional = nullptr, *kwargs = nullptr;
   if (!PyArg_ParseTupleAndKeywords(args, kw, "OO|OO", const_cast<char**>(words), &func, &types, &positional, &kwargs))
     return nullptr;
-  PyObject* given = PySequence_Fast(types, "types must be a sequence");
-  if (!given) return nullptr;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); ++i) {
-    int sub = PyObject_IsSubclass(cls, PySequence_Fast_GET_ITEM(given, i));
-    if (sub <= 0) {
-      Py_DECREF(given);
-      if (sub < 0) return nullptr;
-      Py_RETURN_NOTIMPLEMENTED;
-    }
-  }
-  Py_DECREF(given);
-  PyObject* inputs = positional ? Py_NewRef(positional) : PyTuple_New(0);
-  PyObject* result = inputs ? run_plainly(func, types, inputs, kwargs ? kwargs : Py_None) : nullptr;
-  Py_XDECREF(inputs);
-  if (!result || keeps_type(func)) return result;
-  return converted(result, reinterpret_cast<PyTypeObject*>(cls));
+  const OwnedRef given{PySequence_Fast(types, "types must be a sequence")};
+  if (!given.o) return nullptr;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given.o); ++i)
+    if (const int sub = PyObject_IsSubclass(cls, PySequence_Fast_GET_ITEM(given.o, i)); sub <= 0)
+      return sub < 0 ? nullptr : Py_NewRef(Py_NotImplemented);
+  const OwnedRef inputs{positional ? Py_NewRef(positional) : PyTuple_New(0)};
+  OwnedRef result{inputs.o ? run_plainly(func, types, inputs, kwargs ? kwargs : Py_None) : nullptr};
+  return !result.o || keeps_type(func) ? result.give() : converted(result, reinterpret_cast<PyTypeObject*>(cls));
 }
 
 PyMethodDef default_method = raw_function(
@@ -139,15 +107,11 @@ PyMethodDef as_subclass_method = {
 }  // namespace
 
 int add_default_function() {
-  PyObject* method = PyDescr_NewClassMethod(TensorBaseType, &default_method);
-  if (!method) return -1;
+  const OwnedRef method{PyDescr_NewClassMethod(TensorBaseType, &default_method)};
+  const OwnedRef as{PyDescr_NewMethod(TensorBaseType, &as_subclass_method)};
+  if (!method.o || !as.o) return -1;
   int rc = PyDict_SetItemString(TensorBaseType->tp_dict, "__torch_function__", method);
-  Py_DECREF(method);
-  if (rc == 0 && !PyDict_GetItemString(TensorBaseType->tp_dict, "as_subclass")) {
-    PyObject* as = PyDescr_NewMethod(TensorBaseType, &as_subclass_method);
-    rc = as ? PyDict_SetItemString(TensorBaseType->tp_dict, "as_subclass", as) : -1;
-    Py_XDECREF(as);
-  }
+  if (rc == 0) rc = PyDict_SetItemString(TensorBaseType->tp_dict, "as_subclass", as);
   PyType_Modified(TensorBaseType);
   return rc;
 }

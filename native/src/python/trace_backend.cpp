@@ -17,27 +17,16 @@ PyObject* lowering = nullptr;
 namespace {
 
 PyObject* slots_list(const std::vector<TensorSpec>& specs) {
-  OwnedRef list = owned(PyList_New(0));
-  for (const TensorSpec& s : specs) {
-    OwnedRef slot = owned(PyLong_FromUnsignedLong(s.slot));
-    if (PyList_Append(list, slot) < 0) throw PythonError();
-  }
-  return list.give();
+  return list_by(specs.size(), [&](size_t i) { return PyLong_FromUnsignedLong(specs[i].slot); });
 }
 
 PyObject* tensors_tuple(const std::vector<TensorSpec>& specs, const Slots& storages) {
-  OwnedRef tuple = owned(PyTuple_New(Py_ssize_t(specs.size())));
-  for (size_t i = 0; i < specs.size(); ++i)
-    PyTuple_SET_ITEM(tuple.o, Py_ssize_t(i), wrap(specs[i].over(storages[specs[i].slot])));
-  return tuple.give();
+  return tuple_by(specs.size(), [&](size_t i) { return wrap(specs[i].over(storages[specs[i].slot])); });
 }
 
 Ref<HeldObject> lowered(Session& session, Path path, const Boundary& b, PyObject* tensors) {
-  OwnedRef nodes = owned(PyList_New(0)), given = owned(slots_list(b.given)), wanted = owned(slots_list(b.wanted));
-  for (const Session::Deferred& d : path) {
-    OwnedRef one = owned(described_node(*d.node));
-    if (PyList_Append(nodes, one) < 0) throw PythonError();
-  }
+  OwnedRef given = owned(slots_list(b.given)), wanted = owned(slots_list(b.wanted));
+  OwnedRef nodes = owned(list_by(path.size(), [&](size_t i) { return described_node(*path[i].node); }));
   OwnedRef made = owned(PyObject_CallFunctionObjArgs(
       lowering, static_cast<PyObject*>(session.tree().backend->object), nodes.o, given.o, wanted.o, tensors, nullptr));
   return make<HeldObject>(made.o);

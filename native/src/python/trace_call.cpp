@@ -72,11 +72,10 @@ PyObject* described_reasons(const std::map<Because, size_t>& reasons) {
 namespace {
 
 PyObject* described_session(const Session& s) {
-  OwnedRef breaks = owned(PyList_New(0));
-  for (const Break& b : s.breaks) {
-    OwnedRef one = owned(Py_BuildValue("(ssin)", b.reason.c_str(), b.file.c_str(), b.line, Py_ssize_t(b.operators)));
-    if (PyList_Append(breaks, one) < 0) throw PythonError();
-  }
+  OwnedRef breaks = owned(list_by(s.breaks.size(), [&](size_t i) {
+    const Break& b = s.breaks[i];
+    return Py_BuildValue("(ssin)", b.reason.c_str(), b.file.c_str(), b.line, Py_ssize_t(b.operators));
+  }));
   std::map<Because, size_t> reasons;
   for (const Because& b : s.reasons) ++reasons[b];
   OwnedRef because = owned(described_reasons(reasons));
@@ -85,16 +84,6 @@ PyObject* described_session(const Session& s) {
       Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "backwards", Py_ssize_t(s.backwards), "breaks",
       breaks.o, "reasons", because.o, "left", int(!s.following()));
 }
-
-// The pending exception, which is set again at the end.
-struct Failed {
-  PyObject *type, *value, *trace;
-  Failed() { PyErr_Fetch(&type, &value, &trace); }
-  ~Failed() {
-    if (type) PyErr_Restore(type, value, trace);
-  }
-  explicit operator bool() const { return type; }
-};
 
 // Runs what is deferred; the function's own error is what its caller is to see.
 void flush_last(Session& s, bool failed) {
@@ -126,7 +115,7 @@ PyObject* call_traced(Trees& trees, const TracedCall& how, const FunctionCall& c
   }
   OwnedRef result{run(call)}, info;
   {
-    const Failed failed;
+    const Pending failed;
     flush_last(s, bool(failed));
     if (failed) return nullptr;
     if (s.quiet()) {

@@ -17,34 +17,26 @@ PyObject* described(const TensorSpec& t, const char* what) {
       device.o, int(t.fresh), int(t.conj), int(t.neg));
 }
 
+PyObject* described(const TreeNode& node, const ArgumentSpec& a) {
+  size_t at = a.first;
+  switch (a.kind) {
+    case ArgumentSpec::tensor: return described(node.inputs[at], "tensor");
+    case ArgumentSpec::tensors:
+      return list_by(a.given.size(),
+          [&](size_t i) { return a.given[i] ? described(node.inputs[at++], "tensor") : Py_NewRef(Py_None); });
+    case ArgumentSpec::parameter: return Py_BuildValue("(s)", "number");
+    default: return Py_BuildValue("(sN)", "constant", object_of(NodeArguments({}).of(a, nullptr)));
+  }
+}
+
 }  // namespace
 
 // (operator, arguments, results, file, line): tensors as ("tensor", slot, sizes, strides, offset, dtype, device, fresh, conj, neg)
 PyObject* described_node(const TreeNode& node) {
-  OwnedRef arguments = owned(PyList_New(0)), results = owned(PyList_New(0));
-  for (const ArgumentSpec& a : node.arguments) {
-    OwnedRef one;
-    if (a.kind == ArgumentSpec::tensor) {
-      one = owned(described(node.inputs[a.first], "tensor"));
-    } else if (a.kind == ArgumentSpec::tensors) {
-      one = owned(PyList_New(0));
-      size_t at = a.first;
-      for (bool given : a.given) {
-        OwnedRef item = given ? owned(described(node.inputs[at++], "tensor")) : OwnedRef(Py_NewRef(Py_None));
-        if (PyList_Append(one, item) < 0) throw PythonError();
-      }
-    } else if (a.kind == ArgumentSpec::parameter) {
-      one = owned(Py_BuildValue("(s)", "number"));
-    } else {
-      OwnedRef value = owned(object_of(NodeArguments({}).of(a, nullptr)));
-      one = owned(Py_BuildValue("(sO)", "constant", value.o));
-    }
-    if (PyList_Append(arguments, one) < 0) throw PythonError();
-  }
-  for (const TensorSpec& t : node.results) {
-    OwnedRef one = owned(described(t, "tensor"));
-    if (PyList_Append(results, one) < 0) throw PythonError();
-  }
+  OwnedRef arguments =
+      owned(list_by(node.arguments.size(), [&](size_t i) { return described(node, node.arguments[i]); }));
+  OwnedRef results =
+      owned(list_by(node.results.size(), [&](size_t i) { return described(node.results[i], "tensor"); }));
   return Py_BuildValue("(sOOsi)", node.op->full_name().c_str(), arguments.o, results.o, node.file.c_str(), node.line);
 }
 

@@ -43,11 +43,8 @@ PyObject* results_object(const Session& s, const TreeNode& node) {
   for (const TensorSpec& r : node.results) results.push_back(s.result(r));
   std::vector<PyObject*> objects;
   for (Tensor& t : results) objects.push_back(wrap(std::move(t)));
-  PyObject* all = tuple_of(objects);
-  if (!all || node.form == Results::tuple) return all;
-  PyObject* list = PySequence_List(all);
-  Py_DECREF(all);
-  return list;
+  OwnedRef all{tuple_of(objects)};
+  return !all.o || node.form == Results::tuple ? all.give() : PySequence_List(all);
 }
 
 // f(tensor) for each that the operator writes to, as its schema says.
@@ -251,13 +248,13 @@ void TracedInplace::ran() {
 void failed_at(const TreeNode& node) {
   guarded([]() -> int { throw; });
 #if PY_VERSION_HEX >= 0x030b0000
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  const std::string note = str("In a compiled function, by ", node.op->full_name(), " at ", node.file, ":", node.line);
-  OwnedRef added{PyObject_CallMethod(value, "add_note", "s", note.c_str())};
-  if (!added.o) PyErr_Clear();
-  PyErr_Restore(type, value, trace);
+  {
+    Pending raised;
+    const std::string note =
+        str("In a compiled function, by ", node.op->full_name(), " at ", node.file, ":", node.line);
+    OwnedRef added{PyObject_CallMethod(raised.value(), "add_note", "s", note.c_str())};
+    if (!added.o) PyErr_Clear();
+  }
 #endif
   throw PythonError();
 }

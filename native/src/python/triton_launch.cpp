@@ -66,34 +66,26 @@ bool valid(const Record& r, PyObject* fn_dict, int device) {
 
 // 1 with the three numbers, 0 where stock Triton is to see it, -1 with a Python error of the caller's function.
 int grid_of(PyObject* grid, const std::vector<Parameter>& parameters, const Call& call, unsigned* to) {
-  PyObject* made = nullptr;
+  OwnedRef made;
   if (!PyTuple_Check(grid) && !PyList_Check(grid)) {
     if (!PyCallable_Check(grid)) return 0;
-    PyObject* bound = PyDict_New();
-    for (size_t i = 0; bound && i < parameters.size(); ++i)
-      if (PyDict_SetItem(bound, parameters[i].name, call.values[i]) < 0) Py_CLEAR(bound);
-    made = bound ? PyObject_CallOneArg(grid, bound) : nullptr;
-    Py_XDECREF(bound);
-    if (!made) return -1;
-    grid = made;
+    const OwnedRef bound{PyDict_New()};
+    for (size_t i = 0; bound.o && i < parameters.size(); ++i)
+      if (PyDict_SetItem(bound, parameters[i].name, call.values[i]) < 0) return -1;
+    grid = made.o = bound.o ? PyObject_CallOneArg(grid, bound) : nullptr;
+    if (!grid) return -1;
+    if (!PyTuple_Check(grid) && !PyList_Check(grid)) return 0;
   }
-  int found = 0;
-  if (PyTuple_Check(grid) || PyList_Check(grid)) {
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(grid);
-    to[0] = to[1] = to[2] = 1;
-    found = n > 0;
-    for (Py_ssize_t i = 0; found && i < n && i < 3; ++i) {
-      PyObject* o = PySequence_Fast_GET_ITEM(grid, i);
-      int overflow = 0;
-      const long long value = PyLong_Check(o) ? PyLong_AsLongLongAndOverflow(o, &overflow) : -1;
-      if (value < 0 || overflow || value > INT32_MAX)
-        found = 0;
-      else
-        to[i] = unsigned(value);
-    }
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(grid);
+  to[0] = to[1] = to[2] = 1;
+  for (Py_ssize_t i = 0; i < n && i < 3; ++i) {
+    PyObject* o = PySequence_Fast_GET_ITEM(grid, i);
+    int overflow = 0;
+    const long long value = PyLong_Check(o) ? PyLong_AsLongLongAndOverflow(o, &overflow) : -1;
+    if (value < 0 || overflow || value > INT32_MAX) return 0;
+    to[i] = unsigned(value);
   }
-  Py_XDECREF(made);
-  return found;
+  return n > 0;
 }
 
 union Value {
@@ -152,7 +144,7 @@ bool accepts(Slot slot, PyObject* o) {  // the key tells kinds apart: what fits 
 
 // (kept, kernel, function, threads, shared, ((parameter, slot), ...), debug or None, cache, compiled, active, ((name, value, dict), ...))
 void remember(State* s, const Call& call, PyObject* fn, PyObject* kernel) {
-  if (s->records->size() >= kMostRecords) return;
+  if (s->records.size() >= kMostRecords) return;
   PyObject* told = PyObject_CallFunctionObjArgs(settings.describe, fn, kernel, nullptr);
   if (!told || !PyTuple_Check(told)) {
     PyErr_Clear();
@@ -169,7 +161,7 @@ void remember(State* s, const Call& call, PyObject* fn, PyObject* kernel) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(at(4)); ++i) {
     PyObject* pair = PyTuple_GET_ITEM(at(4), i);
     const Launched l{size_t(PyLong_AsLong(PyTuple_GET_ITEM(pair, 0))), Slot(PyLong_AsLong(PyTuple_GET_ITEM(pair, 1)))};
-    ok = ok && l.parameter < s->parameters->size() && accepts(l.slot, call.values[l.parameter]);
+    ok = ok && l.parameter < s->parameters.size() && accepts(l.slot, call.values[l.parameter]);
     r.launched.push_back(l);
   }
   PyObject* dict = dict_of(fn);
@@ -181,8 +173,8 @@ void remember(State* s, const Call& call, PyObject* fn, PyObject* kernel) {
     PyObject* g = PyTuple_GET_ITEM(at(8), i);
     r.globals.push_back({PyTuple_GET_ITEM(g, 0), PyTuple_GET_ITEM(g, 1), PyTuple_GET_ITEM(g, 2)});
   }
-  const OwnedRef constants{tuple_by(s->parameters->size(),  // keeps objects that the key has by address; no tensors
-      [&](size_t i) { return Py_NewRef((*s->parameters)[i].constant ? call.values[i] : Py_None); })};
+  const OwnedRef constants{tuple_by(s->parameters.size(),  // keeps objects that the key has by address; no tensors
+      [&](size_t i) { return Py_NewRef(s->parameters[i].constant ? call.values[i] : Py_None); })};
   r.kept = constants.o ? PyTuple_Pack(3, told, constants.o, r.debug ? r.debug : Py_None) : nullptr;
   Py_DECREF(told);
   if (PyErr_Occurred() || !ok || !r.kept) {
@@ -190,7 +182,7 @@ void remember(State* s, const Call& call, PyObject* fn, PyObject* kernel) {
     Py_XDECREF(r.kept);
     return;
   }
-  auto [place, added] = s->records->try_emplace(std::string(call.bytes()), r);
+  auto [place, added] = s->records.try_emplace(std::string(call.bytes()), r);
   if (!added) {
     Py_DECREF(place->second.kept);
     place->second = r;
@@ -221,14 +213,14 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
   if (PyErr_Occurred()) PyErr_Clear();
   Call call;
   const int device = s ? cuda::current_device() : 0;
-  bool known = s && bind_call(*s->parameters, args, n, kwnames, device, &call);
+  bool known = s && bind_call(s->parameters, args, n, kwnames, device, &call);
   PyObject* shape = grid ? grid : call.grid;
   known = known && shape && (!call.warmup || call.warmup == Py_False);
   if (known) {
-    const auto it = s->records->find(call.bytes());
-    if (it != s->records->end() && plain_settings() && valid(it->second, dict, device)) {
+    const auto it = s->records.find(call.bytes());
+    if (it != s->records.end() && plain_settings() && valid(it->second, dict, device)) {
       unsigned size[3];
-      const int found = grid_of(shape, *s->parameters, call, size);
+      const int found = grid_of(shape, s->parameters, call, size);
       if (found < 0) return nullptr;
       if (found) {
         ++fast;

@@ -41,8 +41,8 @@ struct Hash {
   size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
 };
 struct State {  // of one JITFunction; in its dict
-  PyObject_HEAD std::vector<Parameter>* parameters;
-  std::unordered_map<std::string, Record, Hash, std::equal_to<>>* records;
+  PyObject_HEAD std::vector<Parameter> parameters;
+  std::unordered_map<std::string, Record, Hash, std::equal_to<>> records;
 };
 constexpr size_t kMostRecords = 4096;
 

@@ -17,30 +17,24 @@ PyObject* const state_name = PyUnicode_InternFromString("_shim_state");
 int state_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   auto* s = reinterpret_cast<State*>(self);
-  for (Parameter& p : *s->parameters) Py_VISIT(p.fallback);
-  for (auto& [key, r] : *s->records) Py_VISIT(r.kept);
+  for (Parameter& p : s->parameters) Py_VISIT(p.fallback);
+  for (auto& [key, r] : s->records) Py_VISIT(r.kept);
   return 0;
 }
 int state_clear(PyObject* self) {
-  std::unordered_map<std::string, Record, Hash, std::equal_to<>> gone;
-  gone.swap(*reinterpret_cast<State*>(self)->records);
+  const auto gone = std::exchange(reinterpret_cast<State*>(self)->records, {});
   for (auto& [key, r] : gone) Py_XDECREF(r.kept);
-  for (Parameter& p : *reinterpret_cast<State*>(self)->parameters) Py_CLEAR(p.fallback);
+  for (Parameter& p : reinterpret_cast<State*>(self)->parameters) Py_CLEAR(p.fallback);
   return 0;
 }
 void state_dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
+  state_clear(self);
   auto* s = reinterpret_cast<State*>(self);
-  for (Parameter& p : *s->parameters) {
-    Py_XDECREF(p.name);
-    Py_XDECREF(p.fallback);
-  }
-  for (auto& [key, r] : *s->records) Py_XDECREF(r.kept);
-  delete s->parameters;
-  delete s->records;
-  PyTypeObject* type = Py_TYPE(self);
-  PyObject_GC_Del(self);
-  Py_DECREF(type);
+  for (Parameter& p : s->parameters) Py_XDECREF(p.name);
+  std::destroy_at(&s->parameters);
+  std::destroy_at(&s->records);
+  free_object(self);
 }
 PyType_Slot state_slots[] = {slot(Py_tp_dealloc, state_dealloc), slot(Py_tp_traverse, state_traverse),
     slot(Py_tp_clear, state_clear), {0, nullptr}};
@@ -66,14 +60,14 @@ State* state_of(PyObject* fn, PyObject* dict) {
   PyObject* list = PyObject_CallOneArg(settings.parameters, fn);
   if (!list) return nullptr;
   auto* s = PyObject_GC_New(State, StateType);
-  s->parameters = new std::vector<Parameter>();
-  s->records = new std::unordered_map<std::string, Record, Hash, std::equal_to<>>();
+  std::construct_at(&s->parameters);
+  std::construct_at(&s->records);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     PyObject* item = PyList_GET_ITEM(list, i);
     PyObject* name = Py_NewRef(PyTuple_GET_ITEM(item, 0));
     PyUnicode_InternInPlace(&name);
     PyObject* fallback = PyTuple_GET_ITEM(item, 2) == Py_True ? Py_NewRef(PyTuple_GET_ITEM(item, 3)) : nullptr;
-    s->parameters->push_back({name, fallback, PyTuple_GET_ITEM(item, 1) == Py_True});
+    s->parameters.push_back({name, fallback, PyTuple_GET_ITEM(item, 1) == Py_True});
   }
   Py_DECREF(list);
   PyObject_GC_Track(reinterpret_cast<PyObject*>(s));
