@@ -161,4 +161,17 @@ void detach_(TensorImpl& t) {
   m->tangent.reset();
 }
 
+const Tensor& take_view(const Tensor& self, const Tensor& view) {
+  if (self->requires_grad() || self->is_inference) check_inplace(self);
+  self->set_geometry(view->sizes(), view->strides(), view->storage_offset());
+  self->bump_version();
+  AutogradMeta* made = view->autograd();
+  if (AutogradMeta* mine = self->autograd(); mine && made && made->grad_fn) {
+    mine->grad_fn = made->grad_fn;
+    mine->output_nr = made->output_nr;
+    mine->view_version = self->version();
+  }
+  return self;
+}
+
 }  // namespace shim

@@ -11,6 +11,8 @@ bool is_leaf(TensorImpl&);
 void detach_(TensorImpl&);  // RuntimeError of a view
 void set_grad(TensorImpl&, const Tensor& grad);
 void set_data(TensorImpl&, const TensorImpl& from);
+// The tensor gets the geometry of a view of itself, and its place in the graph.
+const Tensor& take_view(const Tensor& self, const Tensor& view);
 void set_version(TensorImpl&, int64_t);
 // Tensor.set_: the storage grows where they reach beyond it; all that can be wrong is found before anything is changed.
 void set_memory(TensorImpl&, const Ref<Storage>&, IntArrayRef sizes, IntArrayRef strides, int64_t offset);

@@ -11,15 +11,6 @@
 
 namespace shim {
 
-namespace {
-
-// For setters: 0, or -1 with the error set.
-template <class F> int assigned(F&& f) {
-  return guarded([&]() -> int { return f(), 1; }) - 1;
-}
-
-}  // namespace
-
 int put_requires_grad(TensorImpl* t, bool on, const char* refusal) {
   return assigned([&] { set_requires_grad(*t, on, refusal); });
 }

@@ -2,6 +2,7 @@
 #include <memory>
 #include <thread>
 
+#include "autograd/attributes.h"
 #include "autograd/profile.h"
 #include "cpu/parallel.h"
 #include "python/autograd_python.h"
@@ -10,11 +11,10 @@
 namespace shim {
 namespace {
 
-PyObject* set_grad_enabled(PyObject*, PyObject* on) {
+void set_grad_enabled(PyObject* on) {
   bool value;
-  if (!unpack_flag(on, "set_grad_enabled(): argument 'enabled' (position 1)", &value)) return nullptr;
+  if (!unpack_flag(on, "set_grad_enabled(): argument 'enabled' (position 1)", &value)) throw PythonError();
   GradMode::set(value);
-  Py_RETURN_NONE;
 }
 void set_inference(Truth on) { InferenceMode::set(on); }
 
@@ -25,13 +25,11 @@ thread_local int nested = 0;
 Edge edge_of(PyObject* o) {  // a tensor, or (node, input number)
   if (is_tensor(o)) return gradient_edge(Tensor(unwrap(o)));
   if (o == Py_None) return {};
-  PyObject *fn, *nr;
   CHECK(Kind::Type, PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2, "expected a tensor or a GradientEdge, got ",
       Py_TYPE(o)->tp_name);
-  fn = PyTuple_GET_ITEM(o, 0), nr = PyTuple_GET_ITEM(o, 1);
-  Ref<Node> node = node_of(fn);
+  Ref<Node> node = node_of(PyTuple_GET_ITEM(o, 0));
   CHECK(Kind::Runtime, node, "GradientEdge: the node is gone or is not a node of the graph");
-  long n = PyLong_AsLong(nr);
+  long n = PyLong_AsLong(PyTuple_GET_ITEM(o, 1));
   if (n == -1 && PyErr_Occurred()) throw PythonError();
   return {node, uint32_t(n)};
 }
@@ -89,8 +87,6 @@ PyObject* backward(
   return nested < kMaxReentrant ? pass(roots, g, to, o) : pass_on_new_stack(roots, g, to, o);
 }
 
-void mark_view_of(const Tensor& view, const Tensor& base) { mark_view(view, base); }
-
 std::tuple<PyObject*, int64_t> gradient_edge_of(PyObject* t) {  // (node, output number)
   CHECK(Kind::Type, is_tensor(t), "get_gradient_edge: expected a tensor, got ", Py_TYPE(t)->tp_name);
   Edge e = gradient_edge(Tensor(unwrap(t)));
@@ -132,27 +128,14 @@ bool will_execute(PyObject* o) {
 
 bool is_checkpoint_valid() { return !CurrentBackward::has_targets(); }
 
-const Tensor& take_view(const Tensor& self, const Tensor& view) {
-  if (self->requires_grad() || self->is_inference) check_inplace(self);
-  self->set_geometry(view->sizes(), view->strides(), view->storage_offset());
-  self->bump_version();
-  AutogradMeta* made = view->autograd();
-  if (AutogradMeta* mine = self->autograd(); mine && made && made->grad_fn) {
-    mine->grad_fn = made->grad_fn;
-    mine->output_nr = made->output_nr;
-    mine->view_version = self->version();
-  }
-  return self;
-}
-
 PyObject* take_profile() {
   return module_call::list_of(profile::take(), [](profile::Row& row) { return module_call::object(std::move(row)); });
 }
 
 PyMethodDef backward_functions[] = {function<&GradMode::enabled>("is_grad_enabled"),
-    {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
-    function<&InferenceMode::enabled>("is_inference_mode_enabled"), function<&set_inference>("_set_inference_mode"),
-    function<&backward>("run_backward"), function<&mark_view_of>("mark_view"),
+    function<&set_grad_enabled>("_set_grad_enabled"), function<&InferenceMode::enabled>("is_inference_mode_enabled"),
+    function<&set_inference>("_set_inference_mode"), function<&backward>("run_backward"),
+    function<[](const Tensor& view, const Tensor& base) { mark_view(view, base); }>("mark_view"),
     function<&gradient_edge_of>("gradient_edge"), function<&mark_inference>("_mark_inference"),
     function<&take_view>("take_view", "The tensor gets the geometry of a view of itself, and its place in the graph."),
     function<&queue_callback>("queue_callback"),

@@ -27,32 +27,19 @@ intptr_t locked_stream_pointer(int device) {
   return cupy_stream_pointer(device);
 }
 
-PyObject* stream_getter(PyObject*, PyObject* capsule) {  // CuPy's `intptr_t get_stream_ptr(int)`
+void stream_getter(PyObject* capsule) {  // CuPy's `intptr_t get_stream_ptr(int)`
   void* function = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
-  if (!function) return nullptr;
+  if (!function) throw PythonError();
   cupy_stream_pointer = reinterpret_cast<intptr_t (*)(int)>(function);
   use_cupy_stream_getter(locked_stream_pointer);
-  Py_RETURN_NONE;
 }
 
 PyObject* stream_setter = nullptr;  // of Python, which sets CuPy's too: set(device, stream)
 
-PyObject* put_stream_setter(PyObject*, PyObject* set) {
-  Py_XSETREF(stream_setter, Py_NewRef(set));
-  Py_RETURN_NONE;
-}
-
 void make_stream_current(int device, void* stream) {
   if (!stream_setter) return set_current_stream(device, static_cast<CUstream>(stream));
   GilAcquire gil;
-  PyObject* done = PyObject_CallFunction(stream_setter, "iN", device, PyLong_FromVoidPtr(stream));
-  if (!done) throw PythonError();
-  Py_DECREF(done);
-}
-
-PyObject* put_error_type(PyObject*, PyObject* type) {
-  Py_XSETREF(accelerator_error_type, Py_NewRef(type));
-  Py_RETURN_NONE;
+  owned(PyObject_CallFunction(stream_setter, "iN", device, PyLong_FromVoidPtr(stream)));
 }
 
 PyMethodDef cuda_functions[] = {function<&device_count>("cuda_device_count"), function<&why_not>("cuda_why_not"),
@@ -75,10 +62,11 @@ PyMethodDef cuda_functions[] = {function<&device_count>("cuda_device_count"), fu
         "cuda_compile_reduction", "Compiles a reduction without loading it; the compiler's log."),
     function<&check_current_device>(
         "cuda_check_device", "Raises torch.AcceleratorError where the current device's context is broken."),
-    {"cuda_set_stream_setter", put_stream_setter, METH_O,
-        "set(device, stream) makes a stream current for backward passes."},
-    {"set_accelerator_error_type", put_error_type, METH_O, "The class that errors of CUDA are raised as."},
-    {"cuda_use_cupy_stream_getter", stream_getter, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+    function<[](PyObject* set) { Py_XSETREF(stream_setter, Py_NewRef(set)); }>(
+        "cuda_set_stream_setter", "set(device, stream) makes a stream current for backward passes."),
+    function<[](PyObject* type) { Py_XSETREF(accelerator_error_type, Py_NewRef(type)); }>(
+        "set_accelerator_error_type", "The class that errors of CUDA are raised as."),
+    function<&stream_getter>("cuda_use_cupy_stream_getter"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

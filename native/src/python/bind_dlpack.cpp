@@ -87,12 +87,7 @@ PyObject* to_dlpack(PyObject* tensor) {
 int api_from_object(void* object, DLManagedTensorVersioned** out) {
   auto* o = static_cast<PyObject*>(object);
   if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name), -1;
-  return guarded([&]() -> int {
-    *out = dlpack_of<DLManagedTensorVersioned>(*unwrap(o));
-    return 1;
-  }) == 1
-             ? 0
-             : -1;
+  return assigned([&] { *out = dlpack_of<DLManagedTensorVersioned>(*unwrap(o)); });
 }
 
 int api_to_object(DLManagedTensorVersioned* m, void** out) {
@@ -103,12 +98,7 @@ int api_to_object(DLManagedTensorVersioned* m, void** out) {
 int api_view(void* object, DLTensor* out) {
   auto* o = static_cast<PyObject*>(object);
   if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name), -1;
-  return guarded([&]() -> int {
-    fill_dlpack(out, *unwrap(o));
-    return 1;
-  }) == 1
-             ? 0
-             : -1;
+  return assigned([&] { fill_dlpack(out, *unwrap(o)); });
 }
 
 DLPackExchangeAPI exchange_api = {
@@ -123,12 +113,10 @@ PyMethodDef exchange_functions[] = {
 
 int bind_exchange(PyObject* module) {
   if (add_to_tensor(methods, nullptr) < 0 || PyModule_AddFunctions(module, exchange_functions) < 0) return -1;
-  PyObject* api = PyCapsule_New(&exchange_api, "dlpack_exchange_api", nullptr);
-  if (!api) return -1;
-  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), "__dlpack_c_exchange_api__", api) < 0)
-    return -1;
-  if (PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorType), "__dlpack_c_exchange_api__", api) < 0) return -1;
-  Py_DECREF(api);
+  const OwnedRef api{PyCapsule_New(&exchange_api, "dlpack_exchange_api", nullptr)};
+  for (PyTypeObject* type : {TensorBaseType, TensorType})
+    if (!api.o || PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__", api) < 0)
+      return -1;
   return bind_numpy(module);
 }
 

@@ -69,12 +69,10 @@ PyObject* plans() {
 std::vector<std::string> python_candidates(const char* name) {
   GilAcquire gil;
   std::vector<std::string> found;
-  PyObject* module = PyImport_ImportModule("shim_torch._impl.extensions.cuda_libraries");
-  PyObject* list = module ? PyObject_CallMethod(module, "candidates", "s", name) : nullptr;
-  for (Py_ssize_t i = 0; list && PyList_Check(list) && i < PyList_GET_SIZE(list); ++i)
-    if (const char* path = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i))) found.push_back(path);
-  Py_XDECREF(list);
-  Py_XDECREF(module);
+  const OwnedRef module{PyImport_ImportModule("shim_torch._impl.extensions.cuda_libraries")};
+  const OwnedRef list{module.o ? PyObject_CallMethod(module, "candidates", "s", name) : nullptr};
+  for (Py_ssize_t i = 0; list.o && PyList_Check(list.o) && i < PyList_GET_SIZE(list.o); ++i)
+    if (const char* path = PyUnicode_AsUTF8(PyList_GET_ITEM(list.o, i))) found.push_back(path);
   PyErr_Clear();  // the bare names are tried all the same
   return found;
 }

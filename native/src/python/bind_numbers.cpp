@@ -6,6 +6,7 @@
 #include "cuda/driver.h"
 #include "python/native_ops.h"
 #include "python/tensor_type.h"
+#include "python/module_function.h"
 #include "core/uninitialized.h"
 
 namespace shim {
@@ -53,36 +54,27 @@ bool flatten(PyObject* data, size_t depth, Flat* flat) {  // false: not for here
   return true;
 }
 
-// tensor_from_numbers(data, dtype or None) -> a CPU tensor, or None: something else than numbers, or a cast that may be refused.
-PyObject* tensor_from_numbers(PyObject*, PyObject* const* args, Py_ssize_t n) {
+// A CPU tensor, or None: something else than numbers, or a cast that may be refused.
+Tensor tensor_from_numbers(PyObject* data, std::optional<PyObject*> dtype) {
   Flat flat;
-  if (n != 2 || !(args[1] == Py_None || is_dtype(args[1])))
-    return PyErr_Format(PyExc_TypeError, "tensor_from_numbers(data, dtype)");
-  return guarded([&]() -> PyObject* {
-    if (!flatten(args[0], 0, &flat)) Py_RETURN_NONE;
-    const DType natural = flat.floats ? default_dtype() : flat.ints ? DType::i64 : DType::b8;
-    const DType t = args[1] == Py_None ? natural : dtype_of(args[1]);
-    const bool wide =
-        t == DType::f32 || t == DType::f64 || t == DType::bf16 || t == DType::b8 || (t == DType::i64 && !flat.floats);
-    if (!wide && t != natural) Py_RETURN_NONE;
-    Tensor out = empty(flat.shape, t, Device{});
-    char* to = static_cast<char*>(out->data());
-    for (const Scalar& number : flat.numbers) {
-      store_number(to, t, number);
-      to += out->itemsize();
-    }
-    return wrap(out);
-  });
+  if (!flatten(data, 0, &flat)) return {};
+  const DType natural = flat.floats ? default_dtype() : flat.ints ? DType::i64 : DType::b8;
+  const DType t = dtype ? dtype_of(*dtype) : natural;
+  const bool wide =
+      t == DType::f32 || t == DType::f64 || t == DType::bf16 || t == DType::b8 || (t == DType::i64 && !flat.floats);
+  if (!wide && t != natural) return {};
+  Tensor out = empty(flat.shape, t, Device{});
+  char* to = static_cast<char*>(out->data());
+  for (const Scalar& number : flat.numbers) {
+    store_number(to, t, number);
+    to += out->itemsize();
+  }
+  return out;
 }
 
-PyObject* set_fill_uninitialized(PyObject*, PyObject* on) {
-  fill_uninitialized = on == Py_True;
-  Py_RETURN_NONE;
-}
-
-PyMethodDef kernels_memory_functions[] = {
-    {"set_fill_uninitialized", set_fill_uninitialized, METH_O, "Whether memory that isn't written gets a fixed value."},
-    raw_function("tensor_from_numbers", tensor_from_numbers), {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kernels_memory_functions[] = {function<[](Truth on) { fill_uninitialized = on; }>("set_fill_uninitialized",
+                                              "Whether memory that isn't written gets a fixed value."),
+    function<&tensor_from_numbers>("tensor_from_numbers", "(data, dtype or None)"), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

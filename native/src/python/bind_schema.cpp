@@ -11,13 +11,7 @@ using module_call::list_of;
 PyObject* alias_data(const std::optional<Alias>& a) {
   if (!a) Py_RETURN_NONE;
   auto names = [](const std::vector<std::string>& v) {
-    PyObject* set = PySet_New(nullptr);
-    for (auto& n : v) {
-      PyObject* s = PyUnicode_FromString(n.c_str());
-      PySet_Add(set, s);
-      Py_DECREF(s);
-    }
-    return set;
+    return PySet_New(owned(list_of(v, [](const std::string& n) { return PyUnicode_FromString(n.c_str()); })));
   };
   return Py_BuildValue("NNN", PyBool_FromLong(a->write), names(a->before), names(a->after));
 }
@@ -60,12 +54,10 @@ PyObject* text_of(std::string_view s) { return PyUnicode_FromStringAndSize(s.dat
 
 PyObject* names_in(std::string_view text) {  // (ns, name, overload, key, argument names)
   const SchemaNames names = schema_names(text);
-  OwnedRef tuple = owned(PyTuple_New(Py_ssize_t(names.arguments.size())));
-  for (size_t i = 0; i < names.arguments.size(); ++i) {
+  OwnedRef tuple = owned(tuple_by(names.arguments.size(), [&](size_t i) {
     PyObject* name = owned(text_of(names.arguments[i])).give();
-    PyUnicode_InternInPlace(&name);
-    PyTuple_SET_ITEM(tuple.o, Py_ssize_t(i), name);
-  }
+    return PyUnicode_InternInPlace(&name), name;
+  }));
   return Py_BuildValue(
       "NNNNN", text_of(names.ns), text_of(names.name), text_of(names.overload), text_of(names.key), tuple.give());
 }

@@ -84,10 +84,8 @@ PyObject* trace_steps(Trees& trees) {
       for (auto& next : at->next) open.push_back(next.get());
       if (!at->next.empty() || at == &tree->root) continue;
       OwnedRef way = owned(PyList_New(0));
-      for (const TreeNode* node = at; node->op; node = node->before) {
-        OwnedRef one = owned(described_node(*node));
-        if (PyList_Append(way, one) < 0) throw PythonError();
-      }
+      for (const TreeNode* node = at; node->op; node = node->before)
+        if (PyList_Append(way, owned(described_node(*node))) < 0) throw PythonError();
       if (PyList_Reverse(way) < 0 || PyList_Append(ways, way) < 0) throw PythonError();
     }
   }

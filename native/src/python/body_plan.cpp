@@ -11,11 +11,7 @@ namespace shim {
 
 namespace {
 
-OwnedRef get(PyObject* o, const char* name) {
-  OwnedRef v(PyObject_GetAttrString(o, name));
-  if (!v.o) throw PythonError();
-  return v;
-}
+OwnedRef get(PyObject* o, const char* name) { return owned(PyObject_GetAttrString(o, name)); }
 
 std::vector<int> ints(PyObject* tuple) {
   std::vector<int> v;
@@ -42,20 +38,19 @@ BodyRule rule_of(PyObject* plan, const char* name) {  // (function, takes_all, p
 
 BodyPlan* plan_of(BodyRunner& self) {
   if (self.plan) return self.plan;
-  OwnedRef made(PyObject_CallNoArgs(self.make_plan));
-  if (!made.o) throw PythonError();
+  OwnedRef made = owned(PyObject_CallNoArgs(self.make_plan));
   auto plan = std::make_unique<BodyPlan>();
   plan->body = get(made.o, "body").give();
   OwnedRef places = get(made.o, "positions"), keywords = get(made.o, "keywords"), results = get(made.o, "results");
   plan->places = ints(places.o);
   plan->positional = Py_ssize_t(plan->places.size()) + 1;  // xp comes first
   const Py_ssize_t named = PyTuple_Size(keywords.o);
-  if (named > 0) plan->keywords = PyTuple_New(named);
-  for (Py_ssize_t i = 0; i < named; ++i) {
-    PyObject* pair = PyTuple_GET_ITEM(keywords.o, i);
-    PyTuple_SET_ITEM(plan->keywords, i, Py_NewRef(PyTuple_GetItem(pair, 0)));
-    plan->places.push_back(int(PyLong_AsLong(PyTuple_GetItem(pair, 1))));
-  }
+  if (named > 0)
+    plan->keywords = tuple_by(size_t(named), [&](size_t i) {
+      PyObject* pair = PyTuple_GET_ITEM(keywords.o, i);
+      plan->places.push_back(int(PyLong_AsLong(PyTuple_GetItem(pair, 1))));
+      return Py_NewRef(PyTuple_GetItem(pair, 0));
+    });
   OwnedRef tensor = get(made.o, "tensor_place"), keep = get(made.o, "keep"), device = get(made.o, "device_at");
   plan->tensor = flags(tensor.o);
   plan->keep = flags(keep.o);

@@ -1,4 +1,6 @@
 #include "python/deprecated_signatures.h"
+#include "python/owned_ref.h"
+#include "python/values.h"
 
 namespace shim {
 namespace {
@@ -53,9 +55,8 @@ Operator* bind_deprecated(
     }
     const size_t positional = args.size();
     args.insert(args.end(), values.begin(), values.end());
-    PyObject* names = PyTuple_New(Py_ssize_t(words.size()));
-    for (size_t i = 0; names && i < words.size(); ++i) PyTuple_SET_ITEM(names, Py_ssize_t(i), words[i]);
-    if (!names) return nullptr;
+    const OwnedRef names{tuple_of(words)};
+    if (!names.o) return nullptr;
     Operator* found = nullptr;
     for (Operator* op : candidates) {
       Failure f;
@@ -63,7 +64,6 @@ Operator* bind_deprecated(
       if (fit == Fit::yes) found = op;
       if (fit != Fit::no) break;
     }
-    Py_DECREF(names);
     if (found && !warned_of(order, name, form)) return nullptr;
     if (found || PyErr_Occurred()) return found;
   }

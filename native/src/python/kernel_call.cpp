@@ -6,6 +6,7 @@
 #include "python/dispatch.h"
 #include "python/mersenne.h"
 #include "python/owned_ref.h"
+#include "python/module_function.h"
 
 namespace shim {
 
@@ -27,8 +28,6 @@ PyObject* declines() {
       }
   return all.give();
 }
-
-PyObject* operator_declines(PyObject*, PyObject*) { return guarded(declines); }
 
 void* release_lock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 void take_lock(void* was) { PyEval_RestoreThread(static_cast<PyThreadState*>(was)); }
@@ -69,8 +68,8 @@ Tensor call_recorded(Operator& op, const Tensor& first, const Tensor& second) {
 }
 
 PyMethodDef functions[] = {
-    {"operator_declines", operator_declines, METH_NOARGS,
-        "Why native kernels left calls to operators' bodies, and how often: {operator: {reason: times}}."},
+    function<&declines>("operator_declines",
+        "Why native kernels left calls to operators' bodies, and how often: {operator: {reason: times}}."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

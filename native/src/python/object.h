@@ -61,6 +61,10 @@ template <class F> auto guarded(F&& f) -> decltype(f()) {
   }
   return decltype(f()){};
 }
+// For setters: 0, or -1 with the error set.
+template <class F> int assigned(F&& f) {
+  return guarded([&]() -> int { return f(), 1; }) - 1;
+}
 // Whether Python objects may be touched: by this thread with the lock that it holds, also while the interpreter ends and collects
 // what is left, or after it took the lock. False once the interpreter is gone: what it held is the system's.
 inline bool python_lives() {

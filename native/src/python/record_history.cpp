@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "autograd/attributes.h"
+#include "autograd/nodes.h"
 #include "python/operator.h"
 #include "python/autograd_python.h"
 #include "python/dispatch.h"
@@ -11,26 +12,6 @@
 
 namespace shim {
 namespace {
-
-class NotDerivable final : public Node {  // an operator without a formula: an error, but only if backward comes here
- public:
-  explicit NotDerivable(std::string op) : op_(std::move(op)) {}
-  Grads apply(Grads&&) override { fail(Kind::NotImplemented, "the derivative for '", op_, "' is not implemented."); }
-  std::string name() const override { return "NotImplemented"; }
-
- private:
-  std::string op_;
-};
-
-class Fallback final : public Node {  // PyTorch's node of an operator that its autograd does not know
- public:
-  explicit Fallback(std::string op) : op_(std::move(op)) {}
-  Grads apply(Grads&&) override { fail(Kind::Runtime, "derivative for ", op_, " is not implemented"); }
-  std::string name() const override { return "torch::autograd::NotImplemented"; }
-
- private:
-  std::string op_;
-};
 
 std::vector<Edge> edges_of(PyObject* const* args, size_t n) {
   std::vector<Edge> edges;

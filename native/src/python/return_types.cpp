@@ -14,12 +14,10 @@ PyObject* repr(PyObject* self) {
   PyObject* text = PyUnicode_FromFormat("%s(", type->tp_name);
   const Py_ssize_t n = PyTuple_GET_SIZE(self);
   for (Py_ssize_t i = 0; text && i < n; ++i) {
-    PyObject* value = PyObject_Repr(PyTuple_GET_ITEM(self, i));
-    PyObject* longer =
-        value ? PyUnicode_FromFormat("%U\n%s=%U%s", text, type->tp_members[i].name, value, i + 1 < n ? "," : ")")
-              : nullptr;
-    Py_XDECREF(value);
-    Py_SETREF(text, longer);
+    const OwnedRef value{PyObject_Repr(PyTuple_GET_ITEM(self, i))};
+    const char* end = i + 1 < n ? "," : ")";
+    Py_SETREF(
+        text, value.o ? PyUnicode_FromFormat("%U\n%s=%U%s", text, type->tp_members[i].name, value.o, end) : nullptr);
   }
   return text;
 }
@@ -52,9 +50,8 @@ PyMethodDef return_types_functions[] = {
 PyObject* name_results(Operator& op, PyObject* result) {
   if (result && PyList_CheckExact(result) && op.schema.returns.size() == 1 && op.schema.returns[0].type.list &&
       op.schema.returns[0].type.base == ArgType::Tensor) {
-    PyObject* tuple = PyList_AsTuple(result);  // what a body took over from torch.ops
-    Py_DECREF(result);
-    return tuple;
+    Py_SETREF(result, PyList_AsTuple(result));  // what a body took over from torch.ops
+    return result;
   }
   if (!result || !PyTuple_CheckExact(result) || op.schema.returns.size() < 2 || op.schema.returns[0].name.empty())
     return result;

@@ -38,11 +38,8 @@ bool learn(Operator& op) {
 
 PyObject* refuse(const Operator& op, PyObject* const* args, size_t n) {
   static PyObject* f = helper("refuse");
-  OwnedRef list{PyList_New(0)};
-  for (size_t i = 0; i < n; ++i)
-    if (!list.o || PyList_Append(list.o, args[i]) < 0) return nullptr;
-  const std::string name = op.full_name();
-  return f ? PyObject_CallFunction(f, "sO", name.c_str(), list.o) : nullptr;
+  OwnedRef list{list_by(n, [&](size_t i) { return Py_NewRef(args[i]); })};
+  return f && list.o ? PyObject_CallFunction(f, "sO", op.full_name().c_str(), list.o) : nullptr;
 }
 
 PyObject* run(Operator& op, PyObject* const* args, size_t n) {
@@ -58,11 +55,8 @@ PyObject* run_recorded_sparse(Operator& op, PyObject* const* args, size_t n) {
   if (viewed && n > 0 && is_tensor(args[0]) && is_tensor(r.o) && r.o != args[0] && !below_python_dispatch())
     mark_view(Tensor(unwrap(r.o)), Tensor(unwrap(args[0])));
   const bool made_new = op.factory && op.kind == Operator::Composite;  // zeros_like: of the sizes only
-  if (!made_new && GradMode::enabled() && any_requires_grad(args, n)) {
-    record_history(op, args, n, r.o, false);
-    if (PyErr_Occurred()) return nullptr;
-  }
-  return Py_NewRef(r.o);
+  return !made_new && GradMode::enabled() && any_requires_grad(args, n) ? with_history(op, args, n, r.give())
+                                                                        : r.give();
 }
 
 // A rule of the in-place operator's own writes self and returns it; else the functional result is stored in self.
@@ -79,20 +73,17 @@ PyObject* run_inplace_sparse(Operator& op, PyObject** args, size_t n) {
   OwnedRef before{nullptr};
   std::vector<PyObject*> saved(args, args + n);
   if (history) {
-    OwnedRef copy{nullptr};
     {
       NoGrad off;
-      copy.o = PyObject_CallMethod(args[0], "clone", nullptr);
+      saved[0] = before.o = PyObject_CallMethod(args[0], "clone", nullptr);
     }
-    if (!copy.o) return nullptr;
+    if (!before.o) return nullptr;
     if (target->requires_grad()) {
       Edge edge = gradient_edge(target);
-      AutogradMeta& meta = unwrap(copy.o)->ensure_autograd();
+      AutogradMeta& meta = unwrap(before.o)->ensure_autograd();
       meta.grad_fn = edge.node;
       meta.output_nr = edge.input_nr;
     }
-    before.o = Py_NewRef(copy.o);
-    saved[0] = before.o;
   }
   const uint32_t version = target->version();
   OwnedRef result{run(own ? op : f, args, n)};

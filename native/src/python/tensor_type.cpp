@@ -6,6 +6,7 @@
 #include "python/override.h"
 #include "python/tensor_type.h"
 #include "python/torch_dispatch.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -131,11 +132,8 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return PyErr_SetString(
                PyExc_RuntimeError, "Cannot directly construct TensorBase; subclass it and then construct that"),
            nullptr;
-  PyObject* module = PyImport_ImportModule("shim_torch._impl.tensor.constructor");
-  if (!module) return nullptr;
-  PyObject* made = PyObject_CallMethod(module, "construct", "OOO", type, args, kwargs ? kwargs : Py_None);
-  Py_DECREF(module);
-  return made;
+  const OwnedRef module{PyImport_ImportModule("shim_torch._impl.tensor.constructor")};
+  return module.o ? PyObject_CallMethod(module, "construct", "OOO", type, args, kwargs ? kwargs : Py_None) : nullptr;
 }
 
 PyMemberDef members[] = {offset_member("__dictoffset__", offsetof(PyTensor, dict)),
@@ -166,8 +164,7 @@ PyObject* wrap(const Tensor& t) {
       may_be_finalized_again(o);
       return o;  // the tensor's reference to it goes to the caller
     }
-    Py_INCREF(o);
-    return o;
+    return Py_NewRef(o);
   }
   return adopt(t.get(), TensorType);
 }
@@ -198,21 +195,15 @@ void may_be_finalized_again(PyObject* o) {
 
 int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset) {
   for (; methods && methods->ml_name; ++methods) {
-    PyObject* d = methods->ml_flags & METH_STATIC  ? PyCFunction_New(methods, nullptr)
-                  : methods->ml_flags & METH_CLASS ? PyDescr_NewClassMethod(TensorBaseType, methods)
-                                                   : overridable_method(methods);
-    if (d && methods->ml_flags & METH_STATIC) {
-      PyObject* s = PyStaticMethod_New(d);
-      Py_DECREF(d);
-      d = s;
-    }
-    if (!d || PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), methods->ml_name, d) < 0) return -1;
-    Py_DECREF(d);
+    OwnedRef d{methods->ml_flags & METH_STATIC  ? PyCFunction_New(methods, nullptr)
+               : methods->ml_flags & METH_CLASS ? PyDescr_NewClassMethod(TensorBaseType, methods)
+                                                : overridable_method(methods)};
+    if (d.o && methods->ml_flags & METH_STATIC) d = OwnedRef(PyStaticMethod_New(d));
+    if (!d.o || PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), methods->ml_name, d) < 0) return -1;
   }
   for (; getset && getset->name; ++getset) {
-    PyObject* d = overridable_attribute(getset);
-    if (!d || PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), getset->name, d) < 0) return -1;
-    Py_DECREF(d);
+    const OwnedRef d{overridable_attribute(getset)};
+    if (!d.o || PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), getset->name, d) < 0) return -1;
   }
   return 0;
 }
@@ -228,31 +219,22 @@ int make_tensor_types(PyObject* module) {
 }
 
 static void raise_accelerator_error(const Error& e) {
-  PyObject* error = PyObject_CallFunction(accelerator_error_type, "s", e.what());
-  PyObject* code = error ? PyLong_FromLong(e.code()) : nullptr;
-  if (code && PyObject_SetAttrString(error, "error_code", code) == 0) PyErr_SetObject(accelerator_error_type, error);
-  Py_XDECREF(code);
-  Py_XDECREF(error);
+  const OwnedRef error{PyObject_CallFunction(accelerator_error_type, "s", e.what())};
+  const OwnedRef code{PyLong_FromLong(e.code())};
+  if (error.o && code.o && PyObject_SetAttrString(error, "error_code", code) == 0)
+    PyErr_SetObject(accelerator_error_type, error);
 }
 
 void raise(const Error& e) {
-  PyObject* type = PyExc_RuntimeError;
-  switch (e.kind()) {
-    case Kind::Type: type = PyExc_TypeError; break;
-    case Kind::Value: type = PyExc_ValueError; break;
-    case Kind::Index: type = PyExc_IndexError; break;
-    case Kind::NotImplemented: type = PyExc_NotImplementedError; break;
-    case Kind::Attribute: type = PyExc_AttributeError; break;
-    case Kind::Overflow: type = PyExc_OverflowError; break;
-    case Kind::Assertion: type = PyExc_AssertionError; break;
-    case Kind::Buffer: type = PyExc_BufferError; break;
-    case Kind::ZeroDivision: type = PyExc_ZeroDivisionError; break;
-    case Kind::OutOfMemory: type = out_of_memory_type ? out_of_memory_type : PyExc_RuntimeError; break;
-    case Kind::Accelerator:
-      if (accelerator_error_type) return raise_accelerator_error(e);
-      break;
-    default: break;
-  }
+  static const std::pair<Kind, PyObject*> types[] = {{Kind::Type, PyExc_TypeError}, {Kind::Value, PyExc_ValueError},
+      {Kind::Index, PyExc_IndexError}, {Kind::NotImplemented, PyExc_NotImplementedError},
+      {Kind::Attribute, PyExc_AttributeError}, {Kind::Overflow, PyExc_OverflowError},
+      {Kind::Assertion, PyExc_AssertionError}, {Kind::Buffer, PyExc_BufferError},
+      {Kind::ZeroDivision, PyExc_ZeroDivisionError}};
+  if (e.kind() == Kind::Accelerator && accelerator_error_type) return raise_accelerator_error(e);
+  PyObject* type = e.kind() == Kind::OutOfMemory && out_of_memory_type ? out_of_memory_type : PyExc_RuntimeError;
+  for (const auto& [kind, known] : types)
+    if (kind == e.kind()) type = known;
   PyErr_SetString(type, e.what());
 }
 

@@ -1,9 +1,8 @@
 #include "python/trace_rules.h"
 
-#include <cstring>
 #include <unordered_map>
 
-#include "python/owned_ref.h"
+#include "python/frames.h"
 #include "python/trace.h"
 
 namespace shim {
@@ -15,30 +14,21 @@ PyObject *deferral_rule = nullptr, *condition_rule = nullptr;
 namespace {
 
 // The package's own frames are no lines of the user.
-bool own_frame(PyFrameObject* frame) {
-  OwnedRef globals{PyFrame_GetGlobals(frame)};
-  PyObject* name = globals.o ? PyDict_GetItemString(globals.o, "__package__") : nullptr;
-  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  if (PyErr_Occurred()) PyErr_Clear();
-  return text &&
-         (!std::strncmp(text, "shim_torch", 10) || !std::strcmp(text, "torch") || !std::strncmp(text, "torch.", 6));
+bool own_frame(PyObject* frame) {
+  const std::string package = package_of(frame);
+  return package.starts_with("shim_torch") || package == "torch" || package.starts_with("torch.");
 }
 
 void user_line(std::string* file, int* line) {
-  PyFrameObject* frame = PyEval_GetFrame();
-  Py_XINCREF(frame);
-  while (frame && own_frame(frame)) {
-    PyFrameObject* back = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = back;
-  }
-  if (!frame) return;
+  OwnedRef held = current_frame();
+  while (held.o && own_frame(held)) held = frame_behind(held);
+  if (!held.o) return;
+  auto* frame = reinterpret_cast<PyFrameObject*>(held.o);
   PyCodeObject* code = PyFrame_GetCode(frame);
   const char* name = PyUnicode_AsUTF8(code->co_filename);
   *file = name ? name : "";
   *line = PyFrame_GetLineNumber(frame);
   Py_DECREF(code);
-  Py_DECREF(frame);
   if (PyErr_Occurred()) PyErr_Clear();
 }
 

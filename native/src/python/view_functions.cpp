@@ -33,14 +33,12 @@ PyObject* view_func_unsafe(PyObject* self, PyObject* args, PyObject* kwargs) {
   return replay(self, args, kwargs, "_view_func_unsafe", false);
 }
 
-PyObject* set_view_replay(PyObject*, PyObject* on) {
+bool set_view_replay(PyObject* on) {
   bool given;
-  if (!unpack_flag(on, "set_view_replay_enabled(): argument 'enabled' (position 1)", &given)) return nullptr;
-  return PyBool_FromLong(std::exchange(replaying, given));
+  if (!unpack_flag(on, "set_view_replay_enabled(): argument 'enabled' (position 1)", &given)) throw PythonError();
+  return std::exchange(replaying, given);
 }
-
-PyObject* is_view_replay(PyObject*, PyObject*) { return PyBool_FromLong(replaying); }
-
+bool is_view_replay() { return replaying; }
 PyObject* rev_view_func_unsafe(PyObject* self, PyObject* view) {
   if (!is_tensor(view))
     return PyErr_Format(PyExc_TypeError,

@@ -7,7 +7,7 @@ namespace shim {
 PyObject* view_func(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* view_func_unsafe(PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* rev_view_func_unsafe(PyObject* self, PyObject* view);
-PyObject* set_view_replay(PyObject*, PyObject* on);  // of this thread; returns what it was
-PyObject* is_view_replay(PyObject*, PyObject*);
+bool set_view_replay(PyObject* on);  // of this thread; returns what it was
+bool is_view_replay();
 
 }  // namespace shim
