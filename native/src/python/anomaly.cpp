@@ -61,7 +61,7 @@ void set_enabled(PyObject* enabled, std::optional<PyObject*> check_nan) {
 
 PyMethodDef anomaly_functions[] = {function<&set_enabled>("set_anomaly_enabled"),
     function<[] { return bool(Anomaly::enabled); }>("is_anomaly_enabled"),
-    function<[] { return bool(Anomaly::check_nan); }>("is_anomaly_check_nan_enabled"), {nullptr, nullptr, 0, nullptr}};
+    function<[] { return bool(Anomaly::check_nan); }>("is_anomaly_check_nan_enabled"), {}};
 
 }  // namespace
 

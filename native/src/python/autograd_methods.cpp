@@ -72,7 +72,7 @@ PyMethodDef methods[] = {raw_function("requires_grad_", requires_grad_),
     raw_function("_view_func", view_func), raw_function("_view_func_unsafe", view_func_unsafe),
     {"_rev_view_func_unsafe", rev_view_func_unsafe, METH_O, nullptr},
     method_of_none<&retain_grad_method>("retain_grad"), method_of_one<&register_hook>("register_hook"),
-    method_of_one<&register_post_accumulate>("register_post_accumulate_grad_hook"), {nullptr, nullptr, 0, nullptr}};
+    method_of_one<&register_post_accumulate>("register_post_accumulate_grad_hook"), {}};
 
 }  // namespace
 

@@ -55,7 +55,7 @@ PyMethodDef batching_functions[] = {function<&set_batching>("set_batching"),
     function<&count_gradient_transforms>("_count_gradient_transforms"), function<&set_made_in>("_set_made_in"),
     function<&allow_inplace>("_set_inplace_requires_grad_allowed"),
     function<[] { return bool(inplace_allowed); }>("_inplace_requires_grad_allowed"),
-    function<&require_grad>("_require_grad"), {nullptr, nullptr, 0, nullptr}};
+    function<&require_grad>("_require_grad"), {}};
 
 }  // namespace
 

@@ -148,7 +148,7 @@ PyGetSetDef getset[] = {attribute<[](T t) { return t.requires_grad(); }>("requir
         "_backward_hooks", set_hooks),
     attribute<[](T t) { return hooks_of(t.autograd() ? t.autograd()->post_accumulate : HookList()); }>(
         "_post_accumulate_grad_hooks"),
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    {}};
 
 }  // namespace
 

@@ -145,7 +145,7 @@ PyMethodDef backward_functions[] = {function<&GradMode::enabled>("is_grad_enable
     function<&execution_order>("_current_graph_task_execution_order"),
     function<&will_execute>("_will_engine_execute_node"), function<&is_checkpoint_valid>("_is_checkpoint_valid"),
     function<&profile::set>("_set_profiling", "Whether operators and backward nodes are recorded, and with shapes."),
-    function<&take_profile>("_take_profile", "What was recorded since the last call."), {nullptr, nullptr, 0, nullptr}};
+    function<&take_profile>("_take_profile", "What was recorded since the last call."), {}};
 
 }  // namespace
 

@@ -255,8 +255,7 @@ void dealloc(PyObject* self) {
 }
 
 PyMethodDef body_functions[] = {
-    {"body_runner", body_runner, METH_VARARGS, "The native runner of a kernel record's body."},
-    {nullptr, nullptr, 0, nullptr}};
+    {"body_runner", body_runner, METH_VARARGS, "The native runner of a kernel record's body."}, {}};
 
 int load_numpy_for_body() {
   import_array1(-1);

@@ -55,7 +55,7 @@ PyMethodDef cache_functions[] = {
     function<&slow_work_begin>(
         "slow_work_begin", "A number for work that a terminal is told of once it takes two seconds."),
     function<&slow_work_say>("slow_work_say", "(number, text): what it does now."),
-    function<&slow_work_end>("slow_work_end", "Takes its line back."), {nullptr, nullptr, 0, nullptr}};
+    function<&slow_work_end>("slow_work_end", "Takes its line back."), {}};
 
 }  // namespace
 

@@ -34,7 +34,7 @@ void draw_with(const Tensor& out, std::string_view kind, PyObject* engine, const
 
 PyMethodDef cpu_random_functions[] = {
     function<&draw_with>("cpu_draw_with", "Fills a CPU tensor with random numbers of given parameters in place."),
-    function<&draw>("cpu_draw", "Fills a CPU tensor with random numbers in place."), {nullptr, nullptr, 0, nullptr}};
+    function<&draw>("cpu_draw", "Fills a CPU tensor with random numbers in place."), {}};
 
 }  // namespace
 

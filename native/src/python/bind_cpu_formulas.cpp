@@ -63,7 +63,7 @@ PyMethodDef cpu_formulas_functions[] = {
         "Whether a CUDA tensor has values of its own, and no handler, mode or tangent sees what is done with it."),
     function<&one_pass>(
         "one_pass", "Whether a gradient of real floating tensors alike may be one kernel, for nobody looks on."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

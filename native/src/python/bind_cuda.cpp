@@ -66,7 +66,7 @@ PyMethodDef cuda_functions[] = {function<&device_count>("cuda_device_count"), fu
         "cuda_set_stream_setter", "set(device, stream) makes a stream current for backward passes."),
     function<[](PyObject* type) { Py_XSETREF(accelerator_error_type, Py_NewRef(type)); }>(
         "set_accelerator_error_type", "The class that errors of CUDA are raised as."),
-    function<&stream_getter>("cuda_use_cupy_stream_getter"), {nullptr, nullptr, 0, nullptr}};
+    function<&stream_getter>("cuda_use_cupy_stream_getter"), {}};
 
 }  // namespace
 

@@ -27,8 +27,7 @@ PyObject* cudnn_setting(std::string_view which, std::optional<PyObject*> value) 
 }
 
 PyMethodDef cuda_convolution_functions[] = {
-    function<&cudnn_setting>("cudnn_setting", "(name[, value]): reads or sets a switch of convolutions on CUDA."),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&cudnn_setting>("cudnn_setting", "(name[, value]): reads or sets a switch of convolutions on CUDA."), {}};
 
 }  // namespace
 

@@ -14,8 +14,7 @@ std::optional<module_call::Tuple> each(
   return module_call::Tuple{std::move(*made)};
 }
 
-PyMethodDef cuda_many_functions[] = {
-    function<&each>("cuda_each"), function<&cuda_norms>("cuda_norms"), {nullptr, nullptr, 0, nullptr}};
+PyMethodDef cuda_many_functions[] = {function<&each>("cuda_each"), function<&cuda_norms>("cuda_norms"), {}};
 
 }  // namespace
 

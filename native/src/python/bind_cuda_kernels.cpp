@@ -64,8 +64,7 @@ PyMethodDef cuda_kernels_functions[] = {
     function<&compile_kernels>("cuda_compile_kernels", "Compiles kernels without loading them; the compiler's log."),
     function<&draw>("cuda_draw"),
     function<&draw_poisson>("cuda_poisson", "Counts of Poisson's distribution at a CUDA tensor's rates."),
-    function<&track>("cuda_track", "Moves running statistics of channels toward a batch's."),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&track>("cuda_track", "Moves running statistics of channels toward a batch's."), {}};
 
 }  // namespace
 

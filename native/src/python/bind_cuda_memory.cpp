@@ -84,7 +84,7 @@ PyMethodDef cuda_memory_functions[] = {ordered<&stats>("cuda_memory_stats"),
     ordered<&statistics>("cuda_memory_statistics"), ordered<&snapshot>("cuda_memory_snapshot"),
     ordered<&mem_info>("cuda_mem_info"), ordered<&empty_cache>("cuda_empty_cache"), ordered<&reset>("cuda_reset_stats"),
     ordered<&limit>("cuda_memory_limit"), function<&allocation_functions>("cuda_allocation_functions"),
-    ordered<&record_stream_of>("cuda_record_stream"), {nullptr, nullptr, 0, nullptr}};
+    ordered<&record_stream_of>("cuda_record_stream"), {}};
 
 }  // namespace
 

@@ -29,7 +29,7 @@ PyMethodDef recurrent_functions[] = {
         "Whether these are CUDA tensors as cuDNN takes them, and no handler, mode or tangent goes with them."),
     function<&dropout_state>("cudnn_dropout_state",
         "(p, seed, device): the state of random numbers that cuDNN's dropout works on; None without cuDNN."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

@@ -85,12 +85,11 @@ PyObject* device_index(PyObject* o) {
 PyGetSetDef device_getset[] = {
     object_attribute<[](PyObject* o) { return PyUnicode_InternFromString(device_type_name(device_in(o).type)); }>(
         "type"),
-    object_attribute<&device_index>("index"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+    object_attribute<&device_index>("index"), {}};
+PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {}};
 PyType_Slot device_slots[] = {slot(Py_tp_new, device_new), slot(Py_tp_repr, device_repr), slot(Py_tp_str, device_str),
     slot(Py_tp_hash, device_hash), slot(Py_tp_richcompare, device_compare), {Py_tp_getset, device_getset},
-    {Py_tp_methods, device_methods}, documentation_slot("A place for tensors: a type and, optionally, an index."),
-    {0, nullptr}};
+    {Py_tp_methods, device_methods}, documentation_slot("A place for tensors: a type and, optionally, an index."), {}};
 PyType_Spec device_spec = {"torch.device", sizeof(PyDevice), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
 }  // namespace

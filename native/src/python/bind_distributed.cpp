@@ -90,26 +90,22 @@ std::optional<std::string> work_error(Held<Work> work) {
   return error.empty() ? std::nullopt : std::optional(error);
 }
 
-PyMethodDef store_methods[] = {method<&store_call>("call"), {nullptr, nullptr, 0, nullptr}};
+PyMethodDef store_methods[] = {method<&store_call>("call"), {}};
 PyMethodDef session_methods[] = {method<&session_group>("group"), method<&session_nccl_group, Lock::held>("nccl_group"),
-    method<[](Held<Session> s) { s->leave(); }>("leave"), {nullptr, nullptr, 0, nullptr}};
+    method<[](Held<Session> s) { s->leave(); }>("leave"), {}};
 PyMethodDef group_methods[] = {method<&group_start>("start"),
-    method<[](Held<ProcessGroup> g, std::string_view why) { g->abort(std::string(why)); }>("abort"),
-    {nullptr, nullptr, 0, nullptr}};
+    method<[](Held<ProcessGroup> g, std::string_view why) { g->abort(std::string(why)); }>("abort"), {}};
 PyMethodDef work_methods[] = {method<[](Held<Work> w, Milliseconds at_most) { return w->wait(at_most), true; }>("wait"),
-    method<[](Held<Work> w) { return w->look(), w->ended(); }>("test"), {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef group_attributes[] = {object_attribute<[](Held<ProcessGroup> g) { return g->sequence(); }>("sequence"),
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyGetSetDef work_attributes[] = {object_attribute<&work_error>("error"),
-    object_attribute<[](Held<Work> w) { return w->source(); }>("source"),
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    method<[](Held<Work> w) { return w->look(), w->ended(); }>("test"), {}};
+PyGetSetDef group_attributes[] = {object_attribute<[](Held<ProcessGroup> g) { return g->sequence(); }>("sequence"), {}};
+PyGetSetDef work_attributes[] = {
+    object_attribute<&work_error>("error"), object_attribute<[](Held<Work> w) { return w->source(); }>("source"), {}};
 PyMethodDef distributed_functions[] = {function<&distributed_errors>("distributed_errors"),
     between<&memory_store>("memory_store"),
     between<[](std::string_view path) { return file_store(std::string(path)); }>("file_store"),
     between<&open_tcp_store, Lock::held>("tcp_store"),
     between<[](std::string_view path) { mpi::look_at(std::string(path)); }, Lock::held>("mpi_look_at"),
-    function<&mpi_why_not>("mpi_why_not"), between<&end_mpi>("end_mpi"), between<&open_session>("open_session"),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&mpi_why_not>("mpi_why_not"), between<&end_mpi>("end_mpi"), between<&open_session>("open_session"), {}};
 
 }  // namespace
 

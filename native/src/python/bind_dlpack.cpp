@@ -105,9 +105,9 @@ DLPackExchangeAPI exchange_api = {
     {{1, 3}, nullptr}, dlpack_allocate, api_from_object, api_to_object, api_view, dlpack_stream};
 
 PyMethodDef methods[] = {object_method<&to_capsule, "self stream max_version dl_device copy">("__dlpack__"),
-    object_method<&device_method>("__dlpack_device__"), {nullptr, nullptr, 0, nullptr}};
+    object_method<&device_method>("__dlpack_device__"), {}};
 PyMethodDef exchange_functions[] = {
-    function<&from_capsule>("from_dlpack_capsule"), function<&to_dlpack>("to_dlpack"), {nullptr, nullptr, 0, nullptr}};
+    function<&from_capsule>("from_dlpack_capsule"), function<&to_dlpack>("to_dlpack"), {}};
 
 }  // namespace
 

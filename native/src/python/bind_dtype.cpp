@@ -37,12 +37,12 @@ bool signed_(DType t) {
 PyGetSetDef dtype_getset[] = {object_attribute<[](DType t) { return is_floating(t); }>("is_floating_point"),
     object_attribute<[](DType t) { return is_complex(t); }>("is_complex"), object_attribute<&signed_>("is_signed"),
     object_attribute<[](DType t) { return int64_t(itemsize(t)); }>("itemsize"),
-    object_attribute<[](DType t) { return int(t); }>("_number"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    object_attribute<[](DType t) { return int(t); }>("_number"), {}};
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
     object_method<[](DType t) { return to_real(t); }>("to_real"),
-    object_method<[](DType t) { return to_complex(t); }>("to_complex"), {nullptr, nullptr, 0, nullptr}};
+    object_method<[](DType t) { return to_complex(t); }>("to_complex"), {}};
 PyType_Slot dtype_slots[] = {slot(Py_tp_repr, dtype_repr), slot(Py_tp_hash, dtype_hash), {Py_tp_getset, dtype_getset},
-    {Py_tp_methods, dtype_methods}, documentation_slot("The element type of a tensor."), {0, nullptr}};
+    {Py_tp_methods, dtype_methods}, documentation_slot("The element type of a tensor."), {}};
 PyType_Spec dtype_spec = {
     "torch.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
@@ -52,8 +52,8 @@ PyObject* named_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", rein
 PyObject* named_reduce(PyObject* o, PyObject*) {
   return Py_BuildValue("O(s)", rebuild_named, reinterpret_cast<PyNamed*>(o)->name);
 }
-PyMethodDef named_methods[] = {{"__reduce__", named_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot named_slots[] = {slot(Py_tp_repr, named_repr), {Py_tp_methods, named_methods}, {0, nullptr}};
+PyMethodDef named_methods[] = {{"__reduce__", named_reduce, METH_NOARGS, nullptr}, {}};
+PyType_Slot named_slots[] = {slot(Py_tp_repr, named_repr), {Py_tp_methods, named_methods}, {}};
 PyType_Spec layout_spec = {
     "torch.layout", sizeof(PyNamed), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
 PyType_Spec format_spec = {
@@ -84,8 +84,7 @@ void set_default(PyObject* d) {
 }
 
 PyMethodDef dtype_functions[] = {{"_rebuild", rebuild, METH_O, nullptr},
-    function<[] { return default_dtype(); }>("get_default_dtype"), function<&set_default>("set_default_dtype"),
-    {nullptr, nullptr, 0, nullptr}};
+    function<[] { return default_dtype(); }>("get_default_dtype"), function<&set_default>("set_default_dtype"), {}};
 
 int add_dtypes(PyObject* module) {
   struct Alias {

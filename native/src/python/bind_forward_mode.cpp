@@ -40,7 +40,7 @@ PyMethodDef forward_mode_functions[] = {function<&enter_level>("_enter_dual_leve
     function<[](const Tensor& t, const Tensor& tangent) { set_tangent(t, tangent); }>("_set_tangent"),
     function<&get>("_get_tangent"), function<&want_own_tangents>("_want_own_tangents"),
     function<[] { return forward_level() != 0; }>("_is_dual_level_open"), {"_pause_tangents", pause, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

@@ -108,7 +108,7 @@ PyMethodDef gemm_functions[] = {
     function<&set_flag>("gemm_flag", "(name[, value]): reads or sets a switch of matrix products; the former word."),
     function<&plans>("gemm_plans",
         "Every cuBLASLt problem met so far: what was chosen for it, and whether its kernels are launched directly."),
-    function<&status>("gemm_status", "What served matrix products so far."), {nullptr, nullptr, 0, nullptr}};
+    function<&status>("gemm_status", "What served matrix products so far."), {}};
 
 }  // namespace
 

@@ -209,7 +209,7 @@ PyObject* indexing_methods(PyObject* get, PyObject* set) {
                                                   : nullptr;
 }
 
-PyMethodDef getitem_functions[] = {function<&indexing_methods>("indexing_methods"), {nullptr, nullptr, 0, nullptr}};
+PyMethodDef getitem_functions[] = {function<&indexing_methods>("indexing_methods"), {}};
 
 }  // namespace
 

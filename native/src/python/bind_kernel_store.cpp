@@ -80,7 +80,7 @@ PyMethodDef kernel_store_functions[] = {
         "kernel_key", "What the cache's entry of (specialisation, architecture) is for."),
     function<&cuda::load_kernel>(
         "kernel_load", "Loads (device, specialisation, entry) as a launch does; whether it is there."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

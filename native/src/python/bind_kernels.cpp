@@ -114,7 +114,7 @@ PyMethodDef kernels_functions[] = {
     {"set_num_threads", py_set_num_threads, METH_O, "Sets how many threads a large CPU kernel uses."},
     function<&fill_philox_words>(
         "philox_words", "(seed, offset, out): fills a buffer with blocks of a seed's Philox4x32-10 stream."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

@@ -44,8 +44,7 @@ PyMethodDef lazy_clones_functions[] = {
     function<&data_address>(
         "data_address", "Where the tensor's storage begins; no reason to give it memory of its own."),
     function<&storage_address>("storage_address", "Where the object stands that holds the tensor's memory."),
-    function<&own_in_parallel>("own_in_parallel", "Asks for memory of its own within a parallel loop."),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&own_in_parallel>("own_in_parallel", "Asks for memory of its own within a parallel loop."), {}};
 
 }  // namespace
 

@@ -79,7 +79,7 @@ PyMethodDef library_table_functions[] = {
     function<&name_parts>("_name_parts", "What an operator runs as where a kernel is registered for one of its parts."),
     function<&call_passing_over>("_call_passing_over", "Calls an operator as if it had no kernels from Python."),
     function<&set_below_autograd>("_set_below_autograd", "Skips Autograd kernels on this thread; gives the old state."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

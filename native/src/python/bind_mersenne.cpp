@@ -50,13 +50,12 @@ void set_state(Mersenne& numbers, std::span<const char> state) {
 PyMethodDef methods[] = {
     object_method<[](Mersenne& m, uint64_t seed) { m.restart(seed); }>("restart", "Begins the stream of a seed."),
     object_method<&get_state>("get_state", "The state: 5056 bytes, laid out as PyTorch's."),
-    object_method<&set_state>("set_state", "Takes what get_state gave. RuntimeError for bytes that are no state."),
-    {nullptr, nullptr, 0, nullptr}};
+    object_method<&set_state>("set_state", "Takes what get_state gave. RuntimeError for bytes that are no state."), {}};
 PyGetSetDef attributes[] = {object_attribute<[](Mersenne& m) { return PyLong_FromUnsignedLongLong(m.seed()); }>(
                                 "seed", "The seed that the stream began with."),
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot slots[] = {slot(Py_tp_new, make), slot(Py_tp_dealloc, free_object), {Py_tp_methods, methods},
-    {Py_tp_getset, attributes}, {0, nullptr}};
+    {}};
+PyType_Slot slots[] = {
+    slot(Py_tp_new, make), slot(Py_tp_dealloc, free_object), {Py_tp_methods, methods}, {Py_tp_getset, attributes}, {}};
 PyType_Spec spec = {"shim_torch._impl.native._core.Mersenne", sizeof(Object), 0, Py_TPFLAGS_DEFAULT, slots};
 
 }  // namespace

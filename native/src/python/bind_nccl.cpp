@@ -77,17 +77,15 @@ PyMethodDef nccl_group_methods[] = {method<&nccl_start, held>("start"),
         "end_coalescing"),
     method<&group_communicator, held>("communicator"), method<&group_split, held>("split"),
     method<[](Group g, std::string_view why) { g->abort(std::string(why)); }>("abort"),
-    method<[](Group g) { g->shutdown(); }>("shutdown"), {nullptr, nullptr, 0, nullptr}};
+    method<[](Group g) { g->shutdown(); }>("shutdown"), {}};
 PyMethodDef nccl_work_methods[] = {
     method<[](Running w) { return w->order_current_stream(), true; }, held>("order_current_stream"),
-    method<&nccl_wait, held>("wait"), method<[](Running w) { return w->ended(); }, held>("test"),
-    {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef nccl_group_attributes[] = {
-    object_attribute<[](Group g) { return g->sequence(); }>("sequence"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyGetSetDef nccl_work_attributes[] = {object_attribute<&nccl_error>("error"),
-    object_attribute<[](Running w) { return w->event(); }>("event"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    method<&nccl_wait, held>("wait"), method<[](Running w) { return w->ended(); }, held>("test"), {}};
+PyGetSetDef nccl_group_attributes[] = {object_attribute<[](Group g) { return g->sequence(); }>("sequence"), {}};
+PyGetSetDef nccl_work_attributes[] = {
+    object_attribute<&nccl_error>("error"), object_attribute<[](Running w) { return w->event(); }>("event"), {}};
 PyMethodDef nccl_functions[] = {function<&nccl_why_not>("nccl_why_not"), between<&nccl_version, held>("nccl_version"),
-    function<&nccl_failure_handling>("nccl_failure_handling"), {nullptr, nullptr, 0, nullptr}};
+    function<&nccl_failure_handling>("nccl_failure_handling"), {}};
 
 }  // namespace
 

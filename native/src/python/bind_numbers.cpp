@@ -74,7 +74,7 @@ Tensor tensor_from_numbers(PyObject* data, std::optional<PyObject*> dtype) {
 
 PyMethodDef kernels_memory_functions[] = {function<[](Truth on) { fill_uninitialized = on; }>("set_fill_uninitialized",
                                               "Whether memory that isn't written gets a fixed value."),
-    function<&tensor_from_numbers>("tensor_from_numbers", "(data, dtype or None)"), {nullptr, nullptr, 0, nullptr}};
+    function<&tensor_from_numbers>("tensor_from_numbers", "(data, dtype or None)"), {}};
 
 }  // namespace
 

@@ -223,7 +223,7 @@ DType torch_dtype(PyObject* o) {  // of anything NumPy understands as a dtype
 PyMethodDef numpy_functions[] = {function<&from_numpy>("from_numpy"), function<&as_numpy>("to_numpy"),
     function<&from_pointer>("from_pointer"),
     function<[](PyObject* o) { return reinterpret_cast<PyObject*>(descr_of(dtype_of(o))); }>("numpy_dtype"),
-    function<&torch_dtype>("dtype_from_numpy"), {nullptr, nullptr, 0, nullptr}};
+    function<&torch_dtype>("dtype_from_numpy"), {}};
 
 }  // namespace
 

@@ -109,8 +109,7 @@ PyMethodDef operators_functions[] = {
     function<&set_waiting>("set_waiting_operators",
         "What defines the operators of aten that wait to be asked for, and gives whether it did; None: none wait."),
     function<&operator_namespaces>("operator_namespaces", "The namespaces that have operators."),
-    function<&counts>("operator_counts", "Body and native calls of each operator called so far."),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&counts>("operator_counts", "Body and native calls of each operator called so far."), {}};
 
 }  // namespace
 

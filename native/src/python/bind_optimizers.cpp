@@ -77,7 +77,7 @@ PyObject* step_lists(PyObject* params, PyObject* state, PyObject* names) {
   return tuple_of(all);
 }
 
-PyMethodDef optimizer_functions[] = {function<&step_lists>("step_lists"), {nullptr, nullptr, 0, nullptr}};
+PyMethodDef optimizer_functions[] = {function<&step_lists>("step_lists"), {}};
 
 }  // namespace
 

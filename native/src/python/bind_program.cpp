@@ -130,8 +130,7 @@ PyMethodDef functions[] = {function<&make_replay>("make_replay", "(program): it,
     function<&compile_program>("compile_program", "(recorder, channels_last_on_cpu): a program of what it has."),
     function<&program_source>("program_source", "The program as text, a line for each kernel and call."),
     function<&program_most_live>("program_most_live", "Bytes of what the program makes, where most are there."),
-    function<&run_compiled<Program>>("run_program", "(program, recorder, inputs, numbers, outputs): runs it."),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&run_compiled<Program>>("run_program", "(program, recorder, inputs, numbers, outputs): runs it."), {}};
 
 }  // namespace
 

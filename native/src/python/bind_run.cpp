@@ -41,10 +41,7 @@ PyDataMem_Handler handler = {
 PyObject* handler_capsule = nullptr;
 
 PyObject* call_aligned(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (function, *arguments)
-  if (n < 1) {
-    PyErr_SetString(PyExc_TypeError, "call_aligned() needs a function");
-    return nullptr;
-  }
+  if (n < 1) return PyErr_Format(PyExc_TypeError, "call_aligned() needs a function");
   PyObject* old = PyDataMem_SetHandler(handler_capsule);
   if (!old) return nullptr;
   PyObject* r = PyObject_Vectorcall(args[0], args + 1, size_t(n - 1), nullptr);
@@ -103,7 +100,7 @@ PyMethodDef run_functions[] = {
         "empty_like_all", "Uninitialised memory for an elementwise result: (sizes, tensors, dtype, device)."),
     function<[](const Tensor& to, const Tensor& from) { copy_(to, from); }>(
         "copy_raw", "Copies one tensor's values into another's, across dtypes and devices; no history, no version."),
-    function<&clone_raw>("clone_raw", "A dense CPU tensor copied with its strides."), {nullptr, nullptr, 0, nullptr}};
+    function<&clone_raw>("clone_raw", "A dense CPU tensor copied with its strides."), {}};
 
 int load_numpy() {
   import_array1(-1);

@@ -69,7 +69,7 @@ PyMethodDef schema_functions[] = {
     function<&parsed>("parse_schema_data", "A parsed schema as plain data."),
     function<[](std::string_view text) { return parse_schema(std::string(text)).text(); }>(
         "normalize_schema", "The normal form of a schema."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

@@ -78,11 +78,11 @@ PyObject* size_numel(PyObject* o, PyObject*) {
 PyObject* size_reduce(PyObject* o, PyObject*) {
   return Py_BuildValue("O(N)", rebuild_named, PyTuple_GetSlice(o, 0, PyTuple_GET_SIZE(o)));
 }
-PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, nullptr},
-    {"__reduce__", size_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef size_methods[] = {
+    {"numel", size_numel, METH_NOARGS, nullptr}, {"__reduce__", size_reduce, METH_NOARGS, nullptr}, {}};
 PyType_Slot size_slots[] = {slot(Py_tp_repr, size_repr), slot(Py_tp_new, size_new), slot(Py_sq_concat, size_concat),
     slot(Py_nb_add, size_add), slot(Py_sq_repeat, size_repeat), slot(Py_mp_subscript, size_subscript),
-    {Py_tp_methods, size_methods}, documentation_slot("The sizes of a tensor: a tuple of int."), {0, nullptr}};
+    {Py_tp_methods, size_methods}, documentation_slot("The sizes of a tensor: a tuple of int."), {}};
 PyType_Spec size_spec = {"torch.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
 
 }  // namespace

@@ -167,11 +167,11 @@ PyObject* repr(PyObject* o) {
 }
 
 PyMemberDef members[] = {offset_member("__dictoffset__", offsetof(PyStorage, dict)),
-    offset_member("__weaklistoffset__", offsetof(PyStorage, weakrefs)), {nullptr, 0, 0, 0, nullptr}};
-PyGetSetDef base_getset[] = {dict_attribute(), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    offset_member("__weaklistoffset__", offsetof(PyStorage, weakrefs)), {}};
+PyGetSetDef base_getset[] = {dict_attribute(), {}};
 PyGetSetDef getset[] = {object_attribute<[](S s) { return device_object(s.device()); }>("device"),
     object_attribute<[](S s) { return s.device().is_cuda(); }>("is_cuda"),
-    object_attribute<[](S s) { return &s; }>("_cdata"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    object_attribute<[](S s) { return &s; }>("_cdata"), {}};
 PyMethodDef methods[] = {object_method<&data_ptr>("data_ptr"), object_method<&nbytes>("nbytes"),
     object_method<&nbytes>("size"), object_method<[](S) { return 1; }>("element_size"),
     object_method<[](S s) { return s.device().is_cpu() ? -1 : int(s.device().index); }>("get_device"),
@@ -186,14 +186,14 @@ PyMethodDef methods[] = {object_method<&data_ptr>("data_ptr"), object_method<&nb
     static_method<[](WeakStorage* w) { return !w->storage(); }>("_expired"),
     static_method<[](WeakStorage* w) { w->drop(); }>("_free_weak_ref"),
     static_method<[](WeakStorage* w) { return storage_or_none(w->storage()); }>("_new_with_weak_ptr"),
-    object_method<&storage_tolist>("tolist"), object_method<&reduce>("__reduce__"), {nullptr, nullptr, 0, nullptr}};
+    object_method<&storage_tolist>("tolist"), object_method<&reduce>("__reduce__"), {}};
 PyType_Slot base_slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
     {Py_tp_members, members}, {Py_tp_getset, base_getset}, slot(Py_tp_new, storage_new),
-    documentation_slot("What classes of storages have in common."), {0, nullptr}};
+    documentation_slot("What classes of storages have in common."), {}};
 PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
     slot(Py_tp_new, storage_new), slot(Py_tp_repr, repr), {Py_tp_getset, getset}, {Py_tp_methods, methods},
     slot(Py_mp_length, length), slot(Py_mp_subscript, storage_subscript), slot(Py_mp_ass_subscript, storage_assign),
-    documentation_slot("The bytes under one or more tensors."), {0, nullptr}};
+    documentation_slot("The bytes under one or more tensors."), {}};
 PyType_Spec base_spec = {"torch._C.StorageBase", sizeof(PyStorage), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
 PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0,

@@ -72,7 +72,7 @@ PyGetSetDef getset[] = {
     attribute<never>("is_mkldnn"), attribute<never>("is_mps"), attribute<never>("is_xpu"), attribute<never>("is_hpu"),
     attribute<never>("is_xla"), attribute<never>("is_ipu"), attribute<never>("is_nested"),
     attribute<never>("is_vulkan"), attribute<never>("is_maia"), attribute<never>("is_mtia"),
-    attribute<[](T t) { return PyLong_FromVoidPtr(&t); }>("_cdata"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    attribute<[](T t) { return PyLong_FromVoidPtr(&t); }>("_cdata"), {}};
 
 // --- methods --------------------------------------------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ PyMethodDef methods[] = {raw_function("size", size_method), raw_function("stride
     raw_function("set_", tensor_set), raw_function("resize_", tensor_resize),
     {"__hash__", hash_method, METH_NOARGS, nullptr},
     raw_function("_make_subclass", make_subclass, nullptr, METH_STATIC),
-    raw_function("_make_wrapper_subclass", wrapper_subclass, nullptr, METH_STATIC), {nullptr, nullptr, 0, nullptr}};
+    raw_function("_make_wrapper_subclass", wrapper_subclass, nullptr, METH_STATIC), {}};
 
 }  // namespace
 

@@ -54,7 +54,7 @@ PyMethodDef torch_dispatch_functions[] = {
         "_set_below_dispatch", "Whether gradients are recorded within a handler; gives the old state."),
     function<&mark>("_mark_for_dispatch"), function<&show>("_show_formulas"),
     function<&rules_of_library>("_torch_dispatch_rules", "{operator: {class: function}} that handlers give way to."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

@@ -35,10 +35,8 @@ PyObject* py_has_variadic(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 
 PyObject* py_handle(PyObject*, PyObject* args, PyObject* kwargs) {  // (public_api, relevant_args, *args, **kwargs)
-  if (PyTuple_GET_SIZE(args) < 2) {
-    PyErr_SetString(PyExc_TypeError, "handle_torch_function() needs the function and its relevant arguments");
-    return nullptr;
-  }
+  if (PyTuple_GET_SIZE(args) < 2)
+    return PyErr_Format(PyExc_TypeError, "handle_torch_function() needs the function and its relevant arguments");
   std::vector<PyObject*> found;
   const OwnedRef relevant{PySequence_Fast(PyTuple_GET_ITEM(args, 1), "relevant_args must be iterable")};
   if (!relevant.o) return nullptr;
@@ -72,7 +70,7 @@ PyMethodDef torch_function_functions[] = {{"_disabled_torch_function_impl", disa
     function<&torch_function_mode_active>("_is_torch_function_mode_enabled"),
     function<&set_disabled>(
         "_set_torch_function_disabled", "Sets (subclasses, everything) disabled; gives the old pair."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

@@ -140,7 +140,7 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
         "(name or None): what calls are not compared by from here on. For tests: answers are stale then."),
     function<&trace_checks>("trace_checks", "The names of what calls are compared by."),
     function<&set_trace_lowering>("set_trace_lowering", "(what makes graphs for backends): compile/backends.py's."),
-    function<&set_trace_hooks>("set_trace_hooks"), {nullptr, nullptr, 0, nullptr}};
+    function<&set_trace_hooks>("set_trace_hooks"), {}};
 
 }  // namespace
 

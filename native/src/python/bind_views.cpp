@@ -106,8 +106,7 @@ PyMethodDef views_functions[] = {function<&swap_tensors_>("_swap_tensor_impl"),
     function<[](TensorImpl& t) { t.bump_version(); }>("bump_version"), function<&set_version>("set_version"),
     function<&set_view_replay>("_set_view_replay_enabled"), function<&is_view_replay>("_is_view_replay_enabled"),
     function<[](PyObject* type) { out_of_memory_type = Py_NewRef(type); }>("set_out_of_memory_type"),
-    function<[](PyObject* type) { ParameterType = Py_NewRef(type); }>("set_parameter_type"),
-    {nullptr, nullptr, 0, nullptr}};
+    function<[](PyObject* type) { ParameterType = Py_NewRef(type); }>("set_parameter_type"), {}};
 
 }  // namespace
 

@@ -116,8 +116,7 @@ PyObject* cxx_backward(PyObject* capsule, PyObject* ctx, PyObject* grads) {
 
 PyMethodDef cxx_functions[] = {
     function<&cxx_forward>("cxx_forward", "forward of a C++ autograd function: (state, ctx) -> tensors."),
-    function<&cxx_backward>("cxx_backward", "backward of one: (state, ctx, gradients) -> gradients."),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&cxx_backward>("cxx_backward", "backward of one: (state, ctx, gradients) -> gradients."), {}};
 
 }  // namespace
 

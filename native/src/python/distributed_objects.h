@@ -125,8 +125,8 @@ template <auto F, Lock lock = Lock::released> PyMethodDef between(const char* na
 template <class T>
 bool add_type(PyObject* module, const char* name, PyMethodDef* methods, PyGetSetDef* attributes = nullptr) {
   const std::string full = str("shim_torch._impl.native._core.", name);
-  PyType_Slot slots[] = {slot(Py_tp_dealloc, drop<T>), {Py_tp_methods, methods},
-      {attributes ? Py_tp_getset : 0, attributes}, {0, nullptr}};
+  PyType_Slot slots[] = {
+      slot(Py_tp_dealloc, drop<T>), {Py_tp_methods, methods}, {attributes ? Py_tp_getset : 0, attributes}, {}};
   PyType_Spec spec = {
       full.c_str(), sizeof(Holder<T>), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   type_of<T> = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

@@ -209,13 +209,11 @@ PyObject* apply_bound(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, Py
   }
   if (__builtin_expect(hooks && batched_class != nullptr, 0) && any_batched(args, size_t(nargs)))
     return apply_batched(cls, args, size_t(nargs));
-  if (__builtin_expect(hooks && !separate && running_transforms() != 0, 0) && !ours(cls)) {
-    PyErr_SetString(PyExc_RuntimeError,
+  if (__builtin_expect(hooks && !separate && running_transforms() != 0, 0) && !ours(cls))
+    return PyErr_Format(PyExc_RuntimeError,
         "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
         "override the setup_context "
         "staticmethod. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html");
-    return nullptr;
-  }
   return guarded([&]() -> PyObject* { return apply_to(cls, args, size_t(nargs), separate ? setup.o : nullptr); });
 }
 

@@ -50,12 +50,10 @@ PyObject* FunctionNode::call_backward(PyObject* args) {
   OwnedRef b{PyObject_GetAttr(cls.o, backward)}, v{PyObject_GetAttr(cls.o, vjp)}, b0{PyObject_GetAttr(base, backward)},
       v0{PyObject_GetAttr(base, vjp)};
   if (!b.o || !v.o || !b0.o || !v0.o) return nullptr;
-  if (b.o != b0.o && v.o != v0.o) {
-    PyErr_SetString(PyExc_RuntimeError,
+  if (b.o != b0.o && v.o != v0.o)
+    return PyErr_Format(PyExc_RuntimeError,
         "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
         "them.");
-    return nullptr;
-  }
   return PyObject_CallObject(v.o != v0.o ? v.o : b.o, args);
 }
 

@@ -118,8 +118,7 @@ PyGetSetDef getset[] = {
     object_attribute<&metadata>("metadata"),
     object_attribute<[](O o) { return metadata_of_inputs(node_or_error(o, "_input_metadata")); }>("_input_metadata"),
     object_attribute<&saved_tensors>("saved_tensors"), object_attribute<&saved_variables>("saved_variables"),
-    object_attribute<&raw_saved_tensors>("_raw_saved_tensors"), dict_attribute(),
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    object_attribute<&raw_saved_tensors>("_raw_saved_tensors"), dict_attribute(), {}};
 PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, needs_input_grad), 0, nullptr},
     {"to_save", T_OBJECT, offsetof(PyFunction, to_save), 0, nullptr},
     {"non_differentiable", T_OBJECT, offsetof(PyFunction, non_differentiable), 0, nullptr},
@@ -128,7 +127,7 @@ PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, nee
     {"materialize_grads", T_BOOL, offsetof(PyFunction, materialize), 0, nullptr},
     {"_materialize_non_diff_grads", T_BOOL, offsetof(PyFunction, materialize_non_diff), 0, nullptr},
     offset_member("__dictoffset__", offsetof(PyFunction, dict)),
-    offset_member("__weaklistoffset__", offsetof(PyFunction, weakrefs)), {nullptr, 0, 0, 0, nullptr}};
+    offset_member("__weaklistoffset__", offsetof(PyFunction, weakrefs)), {}};
 
 PyMethodDef methods[] = {method_of_none<[](O o) { return node_or_error(o, "name").name(); }>("name"),
     method_of_one<[](O o, O f) { return register_node_hook(node_or_error(o, "register_hook"), f, false); }>(
@@ -138,10 +137,10 @@ PyMethodDef methods[] = {method_of_none<[](O o) { return node_or_error(o, "name"
     method_of_none<[](O o) { return int64_t(node_or_error(o, "_sequence_nr").sequence); }>("_sequence_nr"),
     method_of_one<[](O o, O) { node_or_error(o, "_register_hook_dict"); }>("_register_hook_dict"),
     raw_function("_apply_directly", function_apply_directly, nullptr, METH_CLASS),
-    raw_function("apply", function_apply, nullptr, METH_CLASS), {nullptr, nullptr, 0, nullptr}};
+    raw_function("apply", function_apply, nullptr, METH_CLASS), {}};
 PyType_Slot slots[] = {slot(Py_tp_new, create), slot(Py_tp_dealloc, dealloc), slot(Py_tp_finalize, finalize),
     slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear), {Py_tp_getset, getset}, {Py_tp_members, members},
-    {Py_tp_methods, methods}, {0, nullptr}};
+    {Py_tp_methods, methods}, {}};
 PyType_Spec spec = {"torch._C._FunctionBase", sizeof(PyFunction), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 

@@ -31,11 +31,11 @@ PyObject* remove(PyObject* o, PyObject*) {
 }
 PyObject* enter(PyObject* o, PyObject*) { return Py_NewRef(o); }
 PyMethodDef handle_methods[] = {{"remove", remove, METH_NOARGS, nullptr}, {"__enter__", enter, METH_NOARGS, nullptr},
-    {"__exit__", remove, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef handle_getset[] = {object_attribute<[](PyObject* o) { return reinterpret_cast<PyHandle*>(o)->id; }>("id"),
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    {"__exit__", remove, METH_VARARGS, nullptr}, {}};
+PyGetSetDef handle_getset[] = {
+    object_attribute<[](PyObject* o) { return reinterpret_cast<PyHandle*>(o)->id; }>("id"), {}};
 PyType_Slot handle_slots[] = {
-    slot(Py_tp_dealloc, drop_handle), {Py_tp_methods, handle_methods}, {Py_tp_getset, handle_getset}, {0, nullptr}};
+    slot(Py_tp_dealloc, drop_handle), {Py_tp_methods, handle_methods}, {Py_tp_getset, handle_getset}, {}};
 PyType_Spec handle_spec = {"torch.utils.hooks.RemovableHandle", sizeof(PyHandle), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};
 

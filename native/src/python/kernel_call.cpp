@@ -70,7 +70,7 @@ Tensor call_recorded(Operator& op, const Tensor& first, const Tensor& second) {
 PyMethodDef functions[] = {
     function<&declines>("operator_declines",
         "Why native kernels left calls to operators' bodies, and how often: {operator: {reason: times}}."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

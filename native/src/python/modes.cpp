@@ -118,8 +118,7 @@ PyMethodDef modes_functions[] = {function<&is_autocast_enabled>("is_autocast_ena
     function<&set_cache_enabled>("set_autocast_cache_enabled"),
     function<&set_default_device>("set_default_device", "Device of factories called without device=; None: cpu."),
     function<&get_default_device>("get_default_device", "The device factories use by default."),
-    function<&mode_device>("_default_device", "The default device set by a mode, or None."),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&mode_device>("_default_device", "The default device set by a mode, or None."), {}};
 
 PyMethodDef enter_def = {"__enter__", enter_device, METH_NOARGS, nullptr};
 PyMethodDef exit_def = {"__exit__", exit_device, METH_VARARGS, nullptr};

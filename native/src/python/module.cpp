@@ -16,7 +16,7 @@ PyObject* in_main_interpreter(PyObject*, PyObject*) { return PyBool_FromLong(in_
 PyMethodDef module_methods[] = {
     {"in_main_interpreter", in_main_interpreter, METH_NOARGS,
         "Whether the calling interpreter is the process's first, the only one the core serves."},
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "shim_torch._impl.native._core", "The native core of shim-torch.", -1,
     module_methods, nullptr, nullptr, nullptr, nullptr};
@@ -25,8 +25,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "shim_torch._impl.native._core"
 
 PyMODINIT_FUNC PyInit__core() {
   if (!in_main()) {  // types and caches are the process's; what threads of ours call is the first interpreter's
-    PyErr_SetString(PyExc_ImportError, "shim-torch runs in a process's main interpreter only, not in a subinterpreter");
-    return nullptr;
+    return PyErr_Format(
+        PyExc_ImportError, "shim-torch runs in a process's main interpreter only, not in a subinterpreter");
   }
   PyObject* module = PyModule_Create(&definition);
   if (!module) return nullptr;

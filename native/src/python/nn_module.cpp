@@ -120,8 +120,7 @@ PyObject* quicken(PyObject*, PyObject* o) {
 
 int bind_nn_module(PyObject* module) {
   static PyMethodDef functions[] = {
-      {"quicken_module", nn_module::quicken, METH_O, "Gives a class of modules its quick attributes and calls."},
-      {nullptr, nullptr, 0, nullptr}};
+      {"quicken_module", nn_module::quicken, METH_O, "Gives a class of modules its quick attributes and calls."}, {}};
   return PyModule_AddFunctions(module, functions);
 }
 

@@ -108,15 +108,15 @@ using O = PyObject*;
 PyGetSetDef getset[] = {object_attribute<[](O o) { return next_functions_of(of(o)); }>("next_functions"),
     object_attribute<&variable>("variable"), object_attribute<[](O o) { return node_metadata(of(o)); }>("metadata"),
     object_attribute<[](O o) { return metadata_of_inputs(of(o)); }>("_input_metadata"),
-    object_attribute<[](O) { return true; }>("requires_grad"), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    object_attribute<[](O) { return true; }>("requires_grad"), {}};
 PyMethodDef methods[] = {object_method<[](O o) { return of(o).name(); }>("name"),
     object_method<[](O o, O f) { return register_node_hook(of(o), f, false); }>("register_hook"),
     object_method<[](O o, O f) { return register_node_hook(of(o), f, true); }>("register_prehook"),
     object_method<[](O o) { return PyLong_FromUnsignedLongLong(of(o).sequence); }>("_sequence_nr"),
-    object_method<&set_sequence>("_set_sequence_nr"), {nullptr, nullptr, 0, nullptr}};
+    object_method<&set_sequence>("_set_sequence_nr"), {}};
 PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
     slot(Py_tp_repr, repr), slot(Py_tp_call, run), slot(Py_tp_getattro, getattro), {Py_tp_getset, getset},
-    {Py_tp_methods, methods}, {0, nullptr}};
+    {Py_tp_methods, methods}, {}};
 PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(PyNode), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
@@ -124,7 +124,7 @@ PyTypeObject* type_of(const std::string& node_name) {
   static auto* types = new std::unordered_map<std::string, PyTypeObject*>();
   PyTypeObject*& t = (*types)[node_name];
   if (!t) {
-    PyType_Slot none[] = {{0, nullptr}};
+    PyType_Slot none[] = {{}};
     PyType_Spec s = {strdup(("builtins." + node_name.substr(node_name.rfind(':') + 1)).c_str()), sizeof(PyNode), 0,
         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, none};
     t = add_type(nullptr, s, nullptr, NodeType);
@@ -175,8 +175,7 @@ PyObject* node_type(std::string_view name) {
   return Py_XNewRef(reinterpret_cast<PyObject*>(type_of(std::string(name))));
 }
 PyMethodDef node_object_functions[] = {
-    function<&node_type>("_node_type", "The type that grad_fn has for nodes of a name."),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&node_type>("_node_type", "The type that grad_fn has for nodes of a name."), {}};
 }  // namespace
 
 int bind_node(PyObject* module) {

@@ -62,9 +62,9 @@ PyMemberDef members[] = {{"__name__", T_OBJECT, offsetof(Callable, name), READON
     {"__qualname__", T_OBJECT, offsetof(Callable, qualname), 0, nullptr},
     offset_member("__dictoffset__", offsetof(Callable, dict)),
     offset_member("__weaklistoffset__", offsetof(Callable, weakrefs)),
-    offset_member("__vectorcalloffset__", offsetof(Callable, vectorcall)), {nullptr, 0, 0, 0, nullptr}};
+    offset_member("__vectorcalloffset__", offsetof(Callable, vectorcall)), {}};
 
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
 
 // The overloads' signatures, and what the record's author wrote about the operator.
 std::string documentation(const Callable& f) {
@@ -99,8 +99,7 @@ int set_doc(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyGetSetDef getset[] = {
-    dict_attribute(), {"__doc__", get_doc, set_doc, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {dict_attribute(), {"__doc__", get_doc, set_doc, nullptr, nullptr}, {}};
 
 // __module__ is no member: the type would answer for its own with the member. Code that tells built-in functions from others by
 // isinstance (inspect, torch.fx) finds them built in, as PyTorch's are.
@@ -139,7 +138,7 @@ PyTypeObject* make_type(const char* name, unsigned long extra, PyType_Slot extra
   PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
       slot(Py_tp_call, PyVectorcall_Call), slot(Py_tp_repr, repr), {Py_tp_members, members}, {Py_tp_methods, methods},
       {Py_tp_getset, getset}, slot(Py_tp_getattro, op ? PyObject_GenericGetAttr : get_attribute),
-      slot(Py_tp_setattro, op ? PyObject_GenericSetAttr : set_attribute), extra_slot, {0, nullptr}};
+      slot(Py_tp_setattro, op ? PyObject_GenericSetAttr : set_attribute), extra_slot, {}};
   PyType_Spec spec{name, sizeof(Callable), 0,
       unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | extra), slots};
   return add_type(nullptr, spec);
@@ -148,7 +147,7 @@ PyTypeObject* make_type(const char* name, unsigned long extra, PyType_Slot extra
 }  // namespace
 
 int make_callable_types() {
-  OperatorFunctionType = make_type("builtins.builtin_function_or_method", 0, {0, nullptr});
+  OperatorFunctionType = make_type("builtins.builtin_function_or_method", 0, {});
   OperatorMethodType =
       make_type("builtins.method_descriptor", Py_TPFLAGS_METHOD_DESCRIPTOR, slot(Py_tp_descr_get, descr_get));
   OperatorCallType = make_type("torch.OperatorCall", Py_TPFLAGS_BASETYPE, slot(Py_tp_new, op_new), true);

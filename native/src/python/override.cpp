@@ -175,16 +175,14 @@ PyObject* reduce(PyObject* self, PyObject*) {
               : nullptr;
 }
 
-PyMethodDef wrapped_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyMemberDef wrapped_members[] = {
-    offset_member("__vectorcalloffset__", offsetof(Wrapped, vectorcall)), {nullptr, 0, 0, 0, nullptr}};
+PyMethodDef wrapped_methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
+PyMemberDef wrapped_members[] = {offset_member("__vectorcalloffset__", offsetof(Wrapped, vectorcall)), {}};
 PyGetSetDef wrapped_getset[] = {{"__wrapped__", function_of, nullptr, nullptr, nullptr},
-    {"__doc__", doc_of, nullptr, nullptr, nullptr}, {"__module__", module_of, nullptr, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+    {"__doc__", doc_of, nullptr, nullptr, nullptr}, {"__module__", module_of, nullptr, nullptr, nullptr}, {}};
 PyType_Slot wrapped_slots[] = {slot(Py_tp_dealloc, drop), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
     slot(Py_tp_call, PyVectorcall_Call), slot(Py_tp_descr_get, bind_to), slot(Py_tp_getattro, attribute),
     slot(Py_tp_repr, repr), {Py_tp_methods, wrapped_methods}, {Py_tp_members, wrapped_members},
-    {Py_tp_getset, wrapped_getset}, {0, nullptr}};
+    {Py_tp_getset, wrapped_getset}, {}};
 PyType_Spec wrapped_spec{"torch._C._TensorMethod", sizeof(Wrapped), 0,
     unsigned(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR),
     wrapped_slots};
@@ -198,8 +196,7 @@ PyObject* overridable(PyObject*, PyObject* function) {
 }
 
 PyMethodDef override_functions[] = {
-    {"overridable", overridable, METH_O, "A method of Tensor, written in Python, that __torch_function__ sees."},
-    {nullptr, nullptr, 0, nullptr}};
+    {"overridable", overridable, METH_O, "A method of Tensor, written in Python, that __torch_function__ sees."}, {}};
 
 }  // namespace
 

@@ -42,8 +42,7 @@ PyObject* named_type(std::string_view name, std::vector<std::string> fields) {
 }
 
 PyMethodDef return_types_functions[] = {
-    function<&named_type>("return_type", "(\"max\", (\"values\", \"indices\")): the type torch.return_types.max."),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&named_type>("return_type", "(\"max\", (\"values\", \"indices\")): the type torch.return_types.max."), {}};
 
 }  // namespace
 

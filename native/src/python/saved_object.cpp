@@ -138,9 +138,9 @@ PyObject* make_saved(PyObject* t, std::optional<bool> is_output) {  // saved as 
 PyMethodDef saved_methods[] = {object_method<&unpack_saved>("unpack", "The tensor."),
     object_method<&register_hooks>(
         "register_hooks", "Packs the tensor now with the first function, unpacks with the second."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 PyType_Slot saved_slots[] = {slot(Py_tp_dealloc, drop_saved), slot(Py_tp_traverse, traverse_saved),
-    slot(Py_tp_clear, clear_saved), {Py_tp_methods, saved_methods}, slot(Py_tp_new, refuse), {0, nullptr}};
+    slot(Py_tp_clear, clear_saved), {Py_tp_methods, saved_methods}, slot(Py_tp_new, refuse), {}};
 PyType_Spec saved_spec = {
     "torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, saved_slots};
 
@@ -179,7 +179,7 @@ PyMethodDef saved_object_functions[] = {function<&make_saved, "tensor is_output"
     function<&top_default>("_top_saved_tensors_default_hooks"), function<&disable>("_saved_tensors_hooks_disable"),
     function<[] { disabled.clear(); }>("_saved_tensors_hooks_enable"),
     function<[] { return disabled.empty(); }>("_saved_tensors_hooks_is_enabled"),
-    function<&why_disabled>("_saved_tensors_hooks_get_disabled_error_message"), {nullptr, nullptr, 0, nullptr}};
+    function<&why_disabled>("_saved_tensors_hooks_get_disabled_error_message"), {}};
 
 }  // namespace
 

@@ -195,8 +195,7 @@ PyMethodDef sparse_dispatch_functions[] = {
     function<&parts_of>(
         "sparse_parts", "(layout, indices, plain_indices, values, sparse_dim, dense_dim, coalesced), or None."),
     function<&replace>("replace_sparse", "Gives a sparse tensor the sizes and parts of another."),
-    function<&set_coalesced>("set_coalesced", "Says that the indices are sorted and unique, or not."),
-    {nullptr, nullptr, 0, nullptr}};
+    function<&set_coalesced>("set_coalesced", "Says that the indices are sorted and unique, or not."), {}};
 
 }  // namespace
 

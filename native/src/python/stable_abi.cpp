@@ -179,7 +179,7 @@ PyMethodDef stable_abi_functions[] = {function<&library_problems>("library_probl
     function<&operator_tags>("operator_tags", "The tags a library gave its operator (qualified name, overload)."),
     function<&set_stream_hooks>(
         "_stream_hooks", "(set(stream, device), pool(high_priority, device) -> stream) for compiled kernels."),
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

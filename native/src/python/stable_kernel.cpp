@@ -45,7 +45,7 @@ PyObject* kernel_call(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyType_Slot kernel_slots[] = {slot(Py_tp_dealloc, kernel_dealloc), slot(Py_tp_repr, kernel_repr),
     slot(Py_tp_call, kernel_call),
-    documentation_slot("A kernel of a compiled library, registered through the stable C ABI."), {0, nullptr}};
+    documentation_slot("A kernel of a compiled library, registered through the stable C ABI."), {}};
 PyType_Spec kernel_spec = {"shim_torch._impl.native._core.StableKernel", sizeof(StableKernel), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
 

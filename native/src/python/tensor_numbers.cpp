@@ -101,7 +101,7 @@ PyMethodDef number_methods[] = {method_of_none<&leading_size>("__len__"), {"item
     method_of_none<[](PyObject* self) { return converted(self, PyNumber_Long, "int64_t"); }>("__int__"),
     method_of_none<[](PyObject* self) { return converted(self, PyNumber_Float, "double"); }>("__float__"),
     method_of_none<[](PyObject* self) { return converted(self, complex_of); }>("__complex__"),
-    method_of_none<&as_index>("__index__"), {nullptr, nullptr, 0, nullptr}};
+    method_of_none<&as_index>("__index__"), {}};
 
 }  // namespace
 

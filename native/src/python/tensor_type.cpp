@@ -137,19 +137,19 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 PyMemberDef members[] = {offset_member("__dictoffset__", offsetof(PyTensor, dict)),
-    offset_member("__weaklistoffset__", offsetof(PyTensor, weakrefs)), {nullptr, 0, 0, 0, nullptr}};
+    offset_member("__weaklistoffset__", offsetof(PyTensor, weakrefs)), {}};
 
-PyGetSetDef dict_getset[] = {dict_attribute(), {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef dict_getset[] = {dict_attribute(), {}};
 
 PyType_Slot base_slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_finalize, finalize),
     slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear), slot(Py_tp_new, tensor_new), {Py_tp_members, members},
-    {Py_tp_getset, dict_getset}, {0, nullptr}};
+    {Py_tp_getset, dict_getset}, {}};
 PyType_Spec base_spec = {"torch._C.TensorBase", sizeof(PyTensor), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
 
 PyType_Slot tensor_slots[] = {documentation_slot("A multi-dimensional array of one element type, with gradients."),
     slot(Py_tp_dealloc, dealloc), slot(Py_tp_finalize, finalize), slot(Py_tp_traverse, traverse),
-    slot(Py_tp_clear, clear), slot(Py_tp_new, tensor_new), {0, nullptr}};
+    slot(Py_tp_clear, clear), slot(Py_tp_new, tensor_new), {}};
 PyType_Spec tensor_spec = {
     "torch.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, tensor_slots};
 

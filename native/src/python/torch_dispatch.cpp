@@ -74,12 +74,9 @@ PyObject* invoke(
   if (PyObject* rule = rule_for(func, type))
     return PyObject_CallFunctionObjArgs(rule, owner, func, types, args, kwargs, nullptr);
   OwnedRef h{PyObject_GetAttr(owner, protocol.attribute)};
-  if (h.o && owner != reinterpret_cast<PyObject*>(type) && PyMethod_Check(h.o) &&
-      PyType_Check(PyMethod_GET_SELF(h.o))) {
-    PyErr_SetString(PyExc_RuntimeError,
+  if (h.o && owner != reinterpret_cast<PyObject*>(type) && PyMethod_Check(h.o) && PyType_Check(PyMethod_GET_SELF(h.o)))
+    return PyErr_Format(PyExc_RuntimeError,
         "Defining your mode's `__torch_dispatch__` as a classmethod is not supported, please make it a plain method");
-    return nullptr;
-  }
   return h.o ? PyObject_CallFunctionObjArgs(h.o, func, types, args, kwargs, nullptr) : nullptr;
 }
 

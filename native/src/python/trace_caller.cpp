@@ -60,10 +60,9 @@ void dealloc(PyObject* self) {
   free_object(self);
 }
 
-PyMemberDef members[] = {
-    offset_member("__vectorcalloffset__", offsetof(Caller, vectorcall)), {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef members[] = {offset_member("__vectorcalloffset__", offsetof(Caller, vectorcall)), {}};
 PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
-    slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, members}, {0, nullptr}};
+    slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, members}, {}};
 PyType_Spec spec = {"shim_torch._impl.native._core.Caller", sizeof(Caller), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
@@ -83,8 +82,7 @@ PyObject* enter(PyObject* function, PyObject* const* args, size_t nargsf, PyObje
 #if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
 // The interpreter runs the code of what is exactly a function, whatever its vectorcall.
 PyObject* reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }
-PyMethodDef entry_methods[] = {
-    {"__reduce_ex__", reduce, METH_O, "By its name, as any function."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef entry_methods[] = {{"__reduce_ex__", reduce, METH_O, "By its name, as any function."}, {}};
 PyTypeObject EntryType = {PyVarObject_HEAD_INIT(nullptr, 0) "function"};
 
 int make_entry_type() {

@@ -41,11 +41,9 @@ void launcher_dealloc(PyObject* self) {
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
-PyMemberDef launcher_members[] = {
-    offset_member("__vectorcalloffset__", offsetof(Launcher, call)), {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef launcher_members[] = {offset_member("__vectorcalloffset__", offsetof(Launcher, call)), {}};
 PyType_Slot launcher_slots[] = {slot(Py_tp_dealloc, launcher_dealloc), slot(Py_tp_traverse, launcher_traverse),
-    slot(Py_tp_clear, launcher_clear), slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, launcher_members},
-    {0, nullptr}};
+    slot(Py_tp_clear, launcher_clear), slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, launcher_members}, {}};
 PyType_Spec launcher_spec{"shim_torch._impl.native._core.TritonLauncher", sizeof(Launcher), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     launcher_slots};
@@ -100,7 +98,7 @@ PyObject* counts(PyObject*, PyObject*) { return Py_BuildValue("{sLsL}", "fast", 
 PyMethodDef functions[] = {
     {"triton_dispatch", setup, METH_VARARGS, "The methods that launch Triton's kernels from here."},
     {"triton_launches", counts, METH_NOARGS, "How many launches went from here, and how many through stock Triton."},
-    {nullptr, nullptr, 0, nullptr}};
+    {}};
 
 }  // namespace
 

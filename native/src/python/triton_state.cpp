@@ -36,8 +36,8 @@ void state_dealloc(PyObject* self) {
   std::destroy_at(&s->records);
   free_object(self);
 }
-PyType_Slot state_slots[] = {slot(Py_tp_dealloc, state_dealloc), slot(Py_tp_traverse, state_traverse),
-    slot(Py_tp_clear, state_clear), {0, nullptr}};
+PyType_Slot state_slots[] = {
+    slot(Py_tp_dealloc, state_dealloc), slot(Py_tp_traverse, state_traverse), slot(Py_tp_clear, state_clear), {}};
 PyType_Spec state_spec{"shim_torch._impl.native._core.TritonState", sizeof(State), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, state_slots};
 PyTypeObject* StateType = nullptr;

@@ -15,8 +15,8 @@ void set_warn_always(PyObject* on) {
   always = on == Py_True;
 }
 
-PyMethodDef warnings_functions[] = {function<&set_warn_always>("set_warn_always"),
-    function<[] { return bool(always); }>("warn_always"), {nullptr, nullptr, 0, nullptr}};
+PyMethodDef warnings_functions[] = {
+    function<&set_warn_always>("set_warn_always"), function<[] { return bool(always); }>("warn_always"), {}};
 }  // namespace
 
 // The stacklevel of the nearest Python code that is not the package's own. While a proxy is enabled its modules are named torch;
