@@ -7,7 +7,7 @@ namespace shim {
 extern bool lazy_clones;            // whether there ever was one: nothing asks before
 Ref<Storage> lazy_clone(Storage&);  // the storage becomes lazy itself
 bool is_lazy(const Storage&);
-void materialize(Storage&);  // copies; the last one over the memory keeps what is there
+void materialize(Storage&);         // copies; the last one over the memory keeps what is there
 inline void own_data(Storage& s) {  // before it is written to
   s.changed();
   if (__builtin_expect(lazy_clones, 0)) materialize(s);

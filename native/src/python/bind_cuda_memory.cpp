@@ -36,11 +36,12 @@ std::map<std::string, int64_t> statistics(int device) {
   return all;
 }
 
+constexpr const char* kStates[] = {"inactive", "active_allocated", "active_pending_free"};
+
 PyObject* pieces_of(const BlockCache::Segment& s) {
-  static const char* const states[] = {"inactive", "active_allocated", "active_pending_free"};
   return module_call::list_of(s.pieces, [](auto& p) {
     return Py_BuildValue("{s:K,s:n,s:n,s:s}", "address", p.data, "size", Py_ssize_t(p.size), "requested_size",
-        Py_ssize_t(p.requested), "state", states[p.state]);
+        Py_ssize_t(p.requested), "state", kStates[p.state]);
   });
 }
 

@@ -45,7 +45,8 @@ extern "C" __global__ void __launch_bounds__(256)
     const u32 spot = k / inner;
     const Spot s = spot_of(spot, a.out, b.out, c.out);
     const Box p = box_of(a, s.d), q = box_of(b, s.h), r = box_of(c, s.w);
-    const Load* from = reinterpret_cast<const Load*>(x) + i64(s.plane) * a.size * b.size * c.size * inner + (k - spot * inner);
+    const Load* from =
+        reinterpret_cast<const Load*>(x) + i64(s.plane) * a.size * b.size * c.size * inner + (k - spot * inner);
     C best[V];
     int at[V];
 #pragma unroll
@@ -90,7 +91,8 @@ extern "C" __global__ void __launch_bounds__(256)
     const u32 spot = k / inner;
     const Spot s = spot_of(spot, a.out, b.out, c.out);
     const Box p = box_of(a, s.d), q = box_of(b, s.h), r = box_of(c, s.w);
-    const Load* from = reinterpret_cast<const Load*>(x) + i64(s.plane) * a.size * b.size * c.size * inner + (k - spot * inner);
+    const Load* from =
+        reinterpret_cast<const Load*>(x) + i64(s.plane) * a.size * b.size * c.size * inner + (k - spot * inner);
     C sum[V] = {};
     for (int d = p.first; d < p.last; ++d)
       for (int h = q.first; h < q.last; ++h)

@@ -235,10 +235,9 @@ extern "C" __global__ void __launch_bounds__(1024) cross_entropy_backward(const 
   }
 }
 // The same from scores as cross_entropy_scores has them; `dx` lies so too, with strides of its own. It may be the scores' memory.
-extern "C" __global__ void __launch_bounds__(1024)
-    cross_entropy_scores_backward(const C* g, const T* x, const C* levels, const i64* targets, const C* factors,
-        const C* total, T* dx, i64 cols, i64 stride, i64 inner, i64 outer, i64 to_stride, i64 to_outer, int mean,
-        int each_row) {
+extern "C" __global__ void __launch_bounds__(1024) cross_entropy_scores_backward(const C* g, const T* x,
+    const C* levels, const i64* targets, const C* factors, const C* total, T* dx, i64 cols, i64 stride, i64 inner,
+    i64 outer, i64 to_stride, i64 to_outer, int mean, int each_row) {
   const i64 row = blockIdx.x, target = targets[row], block = row / inner;
   const T* from = x + block * outer + (row - block * inner) * stride;
   T* to = dx + block * to_outer + (row - block * inner) * to_stride;
