@@ -211,13 +211,16 @@ def test_copies_of_weights(simulated):
     run(simulated, "import layout_checks; layout_checks.copies()")
 
 
+def test_narrow_scores(simulated):
+    run(simulated, "import score_checks; score_checks.narrow_scores()")
+
+
 @pytest.mark.parametrize(
     "part",
     [
         "values",
         "columns",
         "training",
-        "narrow_scores",
         "outside",
         "streams",
         "replays",

@@ -64,9 +64,10 @@ def test_counts_of_threads_that_cannot_be(set_threads, count):
 
 
 def test_index_add_of_a_source_of_more_dims():
-    with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape"):
-        torch.zeros(()).index_add(0, torch.tensor([0]), torch.ones(1, 1, 1))
-    assert torch.zeros(()).index_add(0, torch.tensor([0]), torch.ones(1)).item() == 1
+    for sizes in ((1,), (1, 1, 1)):
+        with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape"):
+            torch.zeros(()).index_add(0, torch.tensor([0]), torch.ones(sizes))
+    assert torch.zeros(()).index_add(0, torch.tensor([0]), torch.ones(())).item() == 1
 
 
 def test_both_branches_of_cond():

@@ -65,8 +65,10 @@ Outcome<std::tuple<Tensor, Tensor, Tensor, Tensor>> cross_entropy_scores(
   return std::tuple{out, levels, factors, total};
 }
 
+namespace {
+
 // Into `out`, which has the scores' sizes.
-Outcome<Tensor> put_slope(const Tensor& out, const Tensor& slope, const Tensor& x, const Tensor& levels,
+Outcome<Tensor> slope_to(const Tensor& out, const Tensor& slope, const Tensor& x, const Tensor& levels,
     const Tensor& target, const Tensor& factors, const Tensor& total, int64_t reduction) {
   const DType t = x->dtype(), compute = DType::f32;
   if (!kernels_ready()) return kNoCompiler;
@@ -88,9 +90,18 @@ Outcome<Tensor> put_slope(const Tensor& out, const Tensor& slope, const Tensor& 
   return out;
 }
 
+}  // namespace
+
+Outcome<Tensor> put_slope(const Tensor& out, const Tensor& g, const Tensor& x, const Tensor& levels,
+    const Tensor& target, const Tensor& factors, const Tensor& total, int64_t reduction) {
+  Outcome<Tensor> made = slope_to(out, g, x, levels, target, factors, total, reduction);
+  if (made) out->bump_version();
+  return made;
+}
+
 Outcome<Tensor> cross_entropy_scores_backward(const Tensor& g, const Tensor& x, const Tensor& levels,
     const Tensor& target, const Tensor& factors, const Tensor& total, int64_t reduction) {
-  return put_slope(empty(x->sizes(), x->dtype(), x->device()), g, x, levels, target, factors, total, reduction);
+  return slope_to(empty(x->sizes(), x->dtype(), x->device()), g, x, levels, target, factors, total, reduction);
 }
 
 }  // namespace shim::cuda

@@ -109,10 +109,10 @@ struct Tree {
   bool graphs = false;   // a Program on CUDA runs as a graph, once it was called a few times
   bool resizes = false;  // other sizes are no way of their own
   std::map<Stretch, Together> programs;
-  uint64_t cleared = 0;  // how often all of them went
-  static constexpr size_t kMostPrograms = 64;
-  Ref<HeldObject> backend;                     // a function that is given what is deferred as a graph; null: Programs
-  std::map<Stretch, Ref<HeldObject>> lowered;  // what it made of that
+  uint64_t cleared = 0;                         // how often all of them went
+  static constexpr size_t kMostPrograms = 512;  // a model with kernels of libraries has dozens of stretches a call
+  Ref<HeldObject> backend;                      // a function that is given what is deferred as a graph; null: Programs
+  std::map<Stretch, Ref<HeldObject>> lowered;   // what it made of that
   TreeNode root;
   size_t nodes = 0, ways = 0;                   // ways: how many ends there are
   std::unordered_set<const Operator*> aliases;  // operators that gave an argument's memory: they may not look at it

@@ -27,8 +27,14 @@ MODULES = (
 )
 
 
-# The device's number is another; a determinant of which rounding decides whether it is zero.
-CPU_ALONE = ("torch.get_device(x)", "L.det(singular)")
+# The device's number is another; a determinant of which rounding decides whether it is zero; on CUDA a dim that keeps its size is
+# resampled by its factor, and bytes are not resampled in integers.
+CPU_ALONE = (
+    "torch.get_device(x)",
+    "L.det(singular)",
+    "F.interpolate(x2.detach(), scale_factor=1.15, mode='bilinear', antialias=True)",
+    "F.interpolate((u.detach() * 60 + 128).to(torch.uint8), (2, 7), mode='lanczos', antialias=True)",
+)
 
 
 def _all():
