@@ -105,18 +105,20 @@ class RNNBase(Module):
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         """ValueError and RuntimeError for inputs of another dtype or size."""
-        wanted = self._flat_weights[0].dtype
-        if input.dtype != wanted and not _core.is_autocast_enabled(input.device.type):
+        self._check_dtype(input)
+        packed = batch_sizes is not None
+        if input.dim() + packed != 3:
+            raise RuntimeError(f"input must have {3 - packed} dimensions, got {input.dim()}")
+        if (size := input.size(-1)) != self.input_size:
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {size}")
+
+    def _check_dtype(self, input: Any) -> None:
+        """An input has the weights' dtype, which autocast sees to by itself."""
+        wanted, given = self._flat_weights[0].dtype, input.dtype
+        if given != wanted and not _core.is_autocast_enabled(input.device.type):
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). Convert input: input.to({wanted}), or "
-                f"convert model: model.to({input.dtype})"
-            )
-        dims = 2 if batch_sizes is not None else 3
-        if input.dim() != dims:
-            raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
-        if self.input_size != input.size(-1):
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+                f"RNN input dtype ({given}) does not match weight dtype ({wanted}). Convert input: input.to({wanted}), or "
+                f"convert model: model.to({given})"
             )
 
     def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
