@@ -293,6 +293,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
 )
 def cpu_attention(query, key, value, attn_mask, is_causal, scale):
     """What PyTorch's kernel of the CPU computes, and rounds in its way in half precision."""
+    if query is None or key is None or value is None:
+        raise RuntimeError("shim::cpu_attention needs a query, a key and a value, and got None for one of them")
     if query.dtype.itemsize == 2:
         return attend_narrow(query, key, value, attn_mask, is_causal, scale)
     return attended(query, key, value, attn_mask, 0.0, is_causal, scale)
