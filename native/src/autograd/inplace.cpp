@@ -1,4 +1,6 @@
 // Views and in-place writes: what may be written, and how history changes when it is.
+#include <algorithm>
+
 #include "core/sparse.h"
 #include "autograd/nodes.h"
 
