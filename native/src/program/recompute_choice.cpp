@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cpu/kernel_table.h"
 #include "program/recomputation.h"
 
 namespace shim::program {

@@ -8,6 +8,7 @@
 #include "python/forward_mode.h"
 #include "python/lacking_kernel.h"
 #include "python/owned_ref.h"
+#include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 #include "python/trace.h"
 #include "python/values.h"

@@ -3,6 +3,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "autograd/autograd.h"
 #include "trace/foreseen.h"
 #include "trace/learn.h"
 
