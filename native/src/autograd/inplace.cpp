@@ -1,6 +1,5 @@
 // Views and in-place writes: what may be written, and how history changes when it is.
 #include <algorithm>
-
 #include "core/sparse.h"
 #include "autograd/nodes.h"
 
@@ -255,12 +254,12 @@ namespace {
 
 // The dim of a view to take apart, the shortest one, where elements of it share memory; -1: none do.
 int dim_apart(const Geometry& v) {
-  std::vector<size_t> order(v.sizes.size());
-  for (size_t& i : order) i = size_t(&i - order.data());
+  std::vector<size_t> order;
+  while (order.size() < v.sizes.size()) order.push_back(order.size());
   std::ranges::sort(order, {}, [&](size_t i) { return v.strides[i]; });
   int64_t reach = 0;
   for (size_t i : order) {
-    if (v.strides[i] <= reach) return int(*std::ranges::min_element(order, {}, [&](size_t k) { return v.sizes[k]; }));
+    if (v.strides[i] <= reach) return int(std::ranges::min_element(v.sizes) - v.sizes.begin());
     reach += v.strides[i] * (v.sizes[i] - 1);
   }
   return -1;
