@@ -116,10 +116,7 @@ void ImageLayouts::run() {
     const Device where = step.results.empty() ? Device{} : step.results[0].device;
     if (roles_.back() == Role::convolution && at && *at != where) return;  // of one device
     if (roles_.back() == Role::convolution) at = where;
-    for (size_t i = 0; i < step.args.size(); ++i)
-      if (writes(step, i)) each_of(step.args[i], [&](TensorRef& r) { written_[size_t(r.storage)] = true; });
-    for (const TensorRef& r : step.results)
-      if (r.storage >= 0) written_[size_t(r.storage)] = true;
+    each_written(step, [&](int32_t s) { written_[size_t(s)] = true; });
   }
   if (!at) return;
   device_ = *at;

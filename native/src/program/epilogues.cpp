@@ -20,22 +20,13 @@ const char* epilogue_of(const Step& step) {
   return is_tanh_gelu(step) ? "gelu_tanh" : nullptr;
 }
 
-bool touches(const Step& step, int32_t storage, bool write) {
-  bool found = false;
-  for (size_t i = 0; i < step.args.size(); ++i)
-    if (!write || writes(step, i))
-      each_tensor(step.args[i], [&](const TensorRef& r) { found = found || r.storage == storage; });
-  for (const TensorRef& r : step.results) found = found || r.storage == storage;
-  return found;
-}
-
 // The one step after the `at`-th that touches its result; the end: there are others, or it outlives the program.
 size_t only_reader(const Steps& s, size_t at) {
   const int32_t result = s.steps[at].results[0].storage;
   const StorageSlot& slot = s.storages[size_t(result)];
   size_t reader = s.steps.size();
   for (size_t i = 0; i < s.steps.size(); ++i) {
-    if (i == at || !touches(s.steps[i], result, false)) continue;
+    if (i == at || !(reads(s.steps[i], result) || changes(s.steps[i], result))) continue;
     if (i < at || reader != s.steps.size()) return s.steps.size();
     reader = i;
   }
@@ -62,7 +53,7 @@ void join_epilogues(Steps& s) {
     bool stays = true;  // what the product reads is the same where the activation stands
     for (size_t k = i + 1; k < j; ++k)
       for (const Value& v : s.steps[i].args)
-        each_tensor(v, [&](const TensorRef& r) { stays = stays && !touches(s.steps[k], r.storage, true); });
+        each_tensor(v, [&](const TensorRef& r) { stays = stays && !changes(s.steps[k], r.storage); });
     if (!stays) continue;
     const List& a = s.steps[i].args;
     Step joined{

@@ -168,12 +168,6 @@ Dims row_shape(const Group& g) {
 
 namespace {
 
-bool reads(const Step& step, int32_t storage) {
-  bool found = false;
-  for (const Value& v : step.args) each_tensor(v, [&](const TensorRef& r) { found = found || r.storage == storage; });
-  return found;
-}
-
 // But for empty ones that nobody looks at.
 bool gives_one_tensor(const Steps& all, const Step& step) {
   for (size_t i = 1; i < step.results.size(); ++i) {

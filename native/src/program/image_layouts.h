@@ -8,19 +8,11 @@ namespace shim::program {
 
 enum class ImageRole : uint8_t { other, pointwise, convolution, keeps, reads };
 
-template <class F> void each_of(Value& v, F&& visit) {
-  if (auto* list = std::get_if<List>(&v.is))
-    for (Value& i : *list) each_of(i, visit);
-  else if (auto* ref = std::get_if<TensorRef>(&v.is))
-    visit(*ref);
-}
 template <class F> void each_of(Step& step, F&& visit) {
-  for (Value& v : step.args) each_of(v, visit);
+  for (Value& v : step.args) each_tensor(v, visit);
   for (TensorRef& r : step.results)
     if (r.storage >= 0) visit(r);
 }
-
-inline TensorRef* tensor(Step& step, size_t i) { return std::get_if<TensorRef>(&step.args[i].is); }
 
 // Dims of one element have any stride.
 inline bool lies_as(const TensorRef& r, const Dims& strides) {

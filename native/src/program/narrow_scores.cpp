@@ -11,9 +11,6 @@ constexpr size_t kNone = size_t(-1);
 bool is(const Step& step, std::string_view ns, std::string_view name) {
   return step.op->schema.ns == ns && step.op->schema.name == name;
 }
-const TensorRef* tensor(const Step& step, size_t argument) {
-  return argument < step.args.size() ? std::get_if<TensorRef>(&step.args[argument].is) : nullptr;
-}
 // The steps of a loss by their places.
 struct Found {
   size_t loss = kNone, slope = kNone, narrowed = kNone;  // the gradient, and what converts it; none: nobody asks for it
@@ -53,12 +50,8 @@ size_t NarrowScores::only_writer(int32_t storage) const {
 
 std::vector<size_t> NarrowScores::readers(int32_t storage) const {
   std::vector<size_t> all;
-  for (size_t i = 0; i < s_.steps.size(); ++i) {
-    bool found = false;
-    for (const Value& v : s_.steps[i].args)
-      each_tensor(v, [&](const TensorRef& r) { found = found || r.storage == storage; });
-    if (found) all.push_back(i);
-  }
+  for (size_t i = 0; i < s_.steps.size(); ++i)
+    if (reads(s_.steps[i], storage)) all.push_back(i);
   return all;
 }
 

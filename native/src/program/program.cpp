@@ -15,24 +15,24 @@
 
 namespace shim::program {
 
+std::vector<size_t> steps_of(const Item& item) {
+  return item.group ? item.group->steps : std::vector<size_t>{item.step};
+}
+
+void touch(const Steps& all, Item& item) {
+  item.reads.clear();
+  item.writes.clear();
+  for (size_t i : steps_of(item)) {
+    for (const Value& v : all.steps[i].args) each_tensor(v, [&](const TensorRef& r) { item.reads.insert(r.storage); });
+    each_written(all.steps[i], [&](int32_t s) { item.writes.insert(s); });
+  }
+}
+
 bool meet(const std::set<int32_t>& a, const std::set<int32_t>& b) {
   return std::ranges::any_of(a, [&](int32_t s) { return b.contains(s); });
 }
 
 namespace {
-
-Item of_step(const Step& step, size_t index) {
-  Item item;
-  item.step = index;
-  for (size_t i = 0; i < step.args.size(); ++i)
-    each_tensor(step.args[i], [&](const TensorRef& r) {
-      item.reads.insert(r.storage);
-      if (writes(step, i)) item.writes.insert(r.storage);
-    });
-  for (const TensorRef& r : step.results)
-    if (r.storage >= 0) item.writes.insert(r.storage);
-  return item;
-}
 
 bool writes_argument(const Step& step, int32_t storage) {
   bool found = false;
@@ -104,7 +104,9 @@ void Program::compile_ahead() {
 void Program::form_groups() {
   for (size_t index = 0; index < steps_.steps.size(); ++index) {
     const Step& step = steps_.steps[index];
-    Item item = of_step(step, index);
+    Item item;
+    item.step = index;
+    touch(steps_, item);
     bool joined = false;
     for (size_t i = items_.size(); i-- > 0 && !joined;) {
       Item& other = items_[i];

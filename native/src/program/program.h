@@ -21,6 +21,8 @@ struct Item {                  // of a program, in the order in which they run
   std::vector<int32_t> last_read;      // storages that are let go after it
 };
 
+std::vector<size_t> steps_of(const Item&);
+void touch(const Steps&, Item&);                                // says what its steps read and write
 bool meet(const std::set<int32_t>&, const std::set<int32_t>&);  // whether a storage is in both
 
 // Memory of temporaries that a program's groups make: parts of one block, used again when what was there is no longer read.

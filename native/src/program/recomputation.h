@@ -53,15 +53,4 @@ class Recomputation {
   std::set<int32_t> refused_;
 };
 
-template <class Visit> void each_written(const Step& step, Visit&& visit) {
-  for (size_t i = 0; i < step.args.size(); ++i)
-    if (writes(step, i)) each_tensor(step.args[i], [&](const TensorRef& r) { visit(r.storage); });
-  for (const TensorRef& r : step.results)
-    if (r.storage >= 0) visit(r.storage);
-}
-
-inline std::vector<size_t> steps_of(const Item& item) {
-  return item.group ? item.group->steps : std::vector<size_t>{item.step};
-}
-
 }  // namespace shim::program

@@ -8,24 +8,10 @@ namespace {
 constexpr size_t kReach =
     16;  // items that a reader may come later by, to be behind a group that can make what it reads
 
-// As Program::form_groups has them: what the steps touch.
-void touch(const Steps& all, Item& item) {
-  item.reads.clear();
-  item.writes.clear();
-  for (size_t i : steps_of(item)) {
-    for (const Value& v : all.steps[i].args) each_tensor(v, [&](const TensorRef& r) { item.reads.insert(r.storage); });
-    each_written(all.steps[i], [&](int32_t s) { item.writes.insert(s); });
-  }
-}
-
 }  // namespace
 
 bool Recomputation::reads_it(size_t item, int32_t storage) const {
-  bool found = false;
-  for (size_t i : steps_of(items_[item]))
-    for (const Value& v : s_.steps[i].args)
-      each_tensor(v, [&](const TensorRef& r) { found = found || r.storage == storage; });
-  return found;
+  return std::ranges::any_of(steps_of(items_[item]), [&](size_t i) { return reads(s_.steps[i], storage); });
 }
 
 // Copies of the steps, whose results have storages of their own; the one that stands for the candidate's.

@@ -10,12 +10,6 @@ constexpr size_t kLeastInGroup = size_t(64) << 10, kLeastApart = size_t(1) << 20
 constexpr size_t kMostSteps = 16;                                                  // that are repeated for one value
 constexpr size_t kMostTraffic = 3;  // bytes read and written besides, for each byte that is not kept
 
-bool in_place(const Step& step) {
-  for (size_t i = 0; i < step.args.size(); ++i)
-    if (writes(step, i)) return true;
-  return false;
-}
-
 }  // namespace
 
 void Recomputation::look() {
@@ -27,7 +21,7 @@ void Recomputation::look() {
     for (size_t step : steps_of(items_[i])) {
       item_of_[step] = i;
       each_written(s_.steps[step], [&](int32_t s) {
-        maker_[size_t(s)] = written_[size_t(s)].empty() && !in_place(s_.steps[step]) ? step : kNever;
+        maker_[size_t(s)] = written_[size_t(s)].empty() && !writes(s_.steps[step]) ? step : kNever;
         written_[size_t(s)].push_back(i);
       });
     }

@@ -30,10 +30,21 @@ bool writes(const Step& step, size_t argument) {
   return alias && alias->write;
 }
 
-bool changes(const Step& step, int32_t storage) {
-  bool found = std::ranges::any_of(step.results, [&](const TensorRef& r) { return r.storage == storage; });
+bool writes(const Step& step) {
   for (size_t i = 0; i < step.args.size(); ++i)
-    if (writes(step, i)) each_tensor(step.args[i], [&](const TensorRef& r) { found = found || r.storage == storage; });
+    if (writes(step, i)) return true;
+  return false;
+}
+
+bool reads(const Step& step, int32_t storage) {
+  bool found = false;
+  for (const Value& v : step.args) each_tensor(v, [&](const TensorRef& r) { found = found || r.storage == storage; });
+  return found;
+}
+
+bool changes(const Step& step, int32_t storage) {
+  bool found = false;
+  each_written(step, [&](int32_t s) { found = found || s == storage; });
   return found;
 }
 

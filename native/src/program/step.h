@@ -70,15 +70,28 @@ struct Steps {
 };
 
 // Calls visit(ref) for each tensor in an argument.
-template <class F> void each_tensor(const Value& v, F&& visit) {
+template <class V, class F> void each_tensor(V& v, F&& visit) {
   if (auto* list = std::get_if<List>(&v.is))
-    for (const Value& i : *list) each_tensor(i, visit);
+    for (auto& i : *list) each_tensor(i, visit);
   else if (auto* ref = std::get_if<TensorRef>(&v.is))
     visit(*ref);
 }
 void rename(Value&, int32_t from, int32_t to);  // a storage
 bool writes(const Step&, size_t argument);      // as the schema says
+bool writes(const Step&);                       // to any of its arguments
+bool reads(const Step&, int32_t storage);       // it is an argument
 bool changes(const Step&, int32_t storage);     // it writes to it, or makes it
+// Calls visit(storage) for each that the step writes to or makes, once a tensor.
+template <class F> void each_written(const Step& step, F&& visit) {
+  for (size_t i = 0; i < step.args.size(); ++i)
+    if (writes(step, i)) each_tensor(step.args[i], [&](const TensorRef& r) { visit(r.storage); });
+  for (const TensorRef& r : step.results)
+    if (r.storage >= 0) visit(r.storage);
+}
+// The argument, if it is a tensor.
+template <class S> auto tensor(S& step, size_t argument) -> decltype(std::get_if<TensorRef>(&step.args[0].is)) {
+  return argument < step.args.size() ? std::get_if<TensorRef>(&step.args[argument].is) : nullptr;
+}
 bool fills(const Operator&);  // it writes all of its first argument, and nothing else, and reads no tensor
 
 // The storages of a run: the caller fills in the inputs; the run fills in those that are made and outlive it.
