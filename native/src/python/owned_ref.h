@@ -28,23 +28,20 @@ struct OwnedRef {
 };
 
 // What make(i) gives, new references, as a tuple or a list; null with the error set where one of them is null.
-template <class F> PyObject* tuple_by(size_t n, F&& make) {
-  OwnedRef tuple{PyTuple_New(Py_ssize_t(n))};
-  for (size_t i = 0; tuple.o && i < n; ++i) {
+template <class F, class Put> PyObject* filled(PyObject* sequence, size_t n, F&& make, Put&& put) {
+  OwnedRef made{sequence};
+  for (size_t i = 0; made.o && i < n; ++i) {
     PyObject* item = make(i);
     if (!item) return nullptr;
-    PyTuple_SET_ITEM(tuple.o, Py_ssize_t(i), item);
+    put(made.o, Py_ssize_t(i), item);
   }
-  return tuple.give();
+  return made.give();
+}
+template <class F> PyObject* tuple_by(size_t n, F&& make) {
+  return filled(PyTuple_New(Py_ssize_t(n)), n, make, [](auto* o, auto i, auto* item) { PyTuple_SET_ITEM(o, i, item); });
 }
 template <class F> PyObject* list_by(size_t n, F&& make) {
-  OwnedRef list{PyList_New(Py_ssize_t(n))};
-  for (size_t i = 0; list.o && i < n; ++i) {
-    PyObject* item = make(i);
-    if (!item) return nullptr;
-    PyList_SET_ITEM(list.o, Py_ssize_t(i), item);
-  }
-  return list.give();
+  return filled(PyList_New(Py_ssize_t(n)), n, make, [](auto* o, auto i, auto* item) { PyList_SET_ITEM(o, i, item); });
 }
 inline PyObject* tuple_of_lent(PyObject* const* items, size_t n) {
   return tuple_by(n, [&](size_t i) { return Py_NewRef(items[i]); });
