@@ -69,24 +69,17 @@ class AsStridedBackward final : public Node {  // a view whose base was written 
   std::string name_;  // of the view's own operator where its elements are not the base's: ConjBackward0
 };
 
-class NotDerivable final : public Node {  // an operator without a formula: an error, but only if backward comes here
+class Refuses final : public Node {  // of an operator without a derivative: an error, but only if backward comes here
  public:
-  explicit NotDerivable(std::string op) : op_(std::move(op)) {}
-  Grads apply(Grads&&) override { fail(Kind::NotImplemented, "the derivative for '", op_, "' is not implemented."); }
-  std::string name() const override { return "NotImplemented"; }
+  Refuses(std::string name, Kind kind, std::string text)
+      : name_(std::move(name)), kind_(kind), text_(std::move(text)) {}
+  Grads apply(Grads&&) override { fail(kind_, text_); }
+  std::string name() const override { return name_; }
 
  private:
-  std::string op_;
-};
-
-class Fallback final : public Node {  // PyTorch's node of an operator that its autograd does not know
- public:
-  explicit Fallback(std::string op) : op_(std::move(op)) {}
-  Grads apply(Grads&&) override { fail(Kind::Runtime, "derivative for ", op_, " is not implemented"); }
-  std::string name() const override { return "torch::autograd::NotImplemented"; }
-
- private:
-  std::string op_;
+  std::string name_;
+  Kind kind_;
+  std::string text_;
 };
 
 }  // namespace shim

@@ -27,7 +27,8 @@ bool any_requires_grad(PyObject* const* args, size_t n) {
 }
 
 void forbid_derivative(const Tensor& out, const std::string& op, PyObject* const* args, size_t n) {
-  auto node = make<Fallback>(op);
+  auto node = make<Refuses>(
+      "torch::autograd::NotImplemented", Kind::Runtime, str("derivative for ", op, " is not implemented"));
   node->set_next_edges(edges_of(args, n));
   rebase_history(out, node);
 }
@@ -53,9 +54,9 @@ void record_history(
   const bool shown =
       op.kind == Operator::Composite && !op.shown.empty();  // recorded for what __torch_dispatch__ saw as one
   if (op.formulas.empty() && op.fused.empty() && !shown) {
-    bool flows = !op.recorded;  // operators of torch.library: no formula, no history, as PyTorch
-    auto node = make<NotDerivable>(op.schema.qualified());
-    if (flows) return;
+    if (!op.recorded) return;  // operators of torch.library: no formula, no history, as PyTorch
+    auto node = make<Refuses>("NotImplemented", Kind::NotImplemented,
+        str("the derivative for '", op.schema.qualified(), "' is not implemented."));
     node->set_next_edges(edges_of(args, n));
     for (auto& t : outputs)
       if (can_have_grad(*t)) set_history(t, node);
