@@ -18,6 +18,17 @@ VALUES = "ranges"  # a call may fail for a class that is out of range (compile/d
 _SHIM = {"function": False, "method": False}
 
 
+def _reduced(losses, total, reduction):
+    return losses if reduction == 0 else losses.sum() / total if reduction == 1 else losses.sum()
+
+
+def _slope(xp, p, grad_output, target, factors, total, reduction):
+    """The gradient by logits (rows, classes) whose chances are ``p``, which is overwritten."""
+    p[xp.arange(len(p)), xp.where(factors != 0, target, 0)] -= 1
+    scale = grad_output * factors / (total if reduction == 1 else 1)
+    return p * scale[:, None]
+
+
 def _entropy_grad(g0, g1, target, reduction, result1, result2, result3):
     if g1 is None and not _core.is_grad_enabled():
         return shim.cross_entropy_backward(g0, result1, target, result2, result3, reduction)
@@ -62,8 +73,7 @@ def cross_entropy(xp, self, target, weight, reduction, ignore_index, keep):
     factors = (xp.ones(len(safe), self.dtype) if weight is None else weight[safe]) * valid
     losses = -log_p[xp.arange(len(safe)), safe] * factors
     total = factors.sum()
-    loss = losses if reduction == 0 else losses.sum() / total if reduction == 1 else losses.sum()
-    return loss, log_p if keep else log_p[:0, 0], factors, total
+    return _reduced(losses, total, reduction), log_p if keep else log_p[:0, 0], factors, total
 
 
 @op(
@@ -76,11 +86,7 @@ def cross_entropy(xp, self, target, weight, reduction, ignore_index, keep):
 )
 def cross_entropy_backward(xp, grad_output, log_p, target, factors, total, reduction):
     """The gradient of ``cross_entropy`` by its logits."""
-    scale = grad_output * factors / (total if reduction == 1 else 1)
-    p = xp.exp(log_p)
-    rows = xp.arange(len(target))
-    p[rows, xp.where(factors != 0, target, 0)] -= 1
-    return p * scale[:, None]
+    return _slope(xp, xp.exp(log_p), grad_output, target, factors, total, reduction)
 
 
 @op(
@@ -106,8 +112,7 @@ def cross_entropy_scores(xp, self, target, reduction, ignore_index):
     factors = (target != ignore_index).astype(x.dtype)
     named = x[xp.arange(len(x)), xp.where(factors != 0, target, 0)]
     losses, total = -(named - top - rest) * factors, factors.sum()
-    loss = losses if reduction == 0 else losses.sum() / total if reduction == 1 else losses.sum()
-    return loss, xp.stack((top, rest), 1), factors, total
+    return _reduced(losses, total, reduction), xp.stack((top, rest), 1), factors, total
 
 
 @op(
@@ -122,9 +127,7 @@ def cross_entropy_scores_backward(xp, grad_output, self, levels, target, factors
     """The gradient of ``cross_entropy_scores`` by its scores."""
     x = self.reshape(-1, self.shape[-1])
     p = xp.exp(x - levels[:, :1] - levels[:, 1:])
-    p[xp.arange(len(x)), xp.where(factors != 0, target, 0)] -= 1
-    scale = grad_output * factors / (total if reduction == 1 else 1)
-    return (p * scale[:, None]).reshape(self.shape)
+    return _slope(xp, p, grad_output, target, factors, total, reduction).reshape(self.shape)
 
 
 @composite(
