@@ -2,21 +2,12 @@
 
 from ..expressions import pattern
 
+NAMES = "bitwise_and bitwise_left_shift remainder floor_divide atan2 gcd lt copysign hypot".split()
+
 
 def inputs(torch):
     """The names that the expressions use."""
     x = pattern(torch, 3, seed=1)
-    names = (
-        "bitwise_and",
-        "bitwise_left_shift",
-        "remainder",
-        "floor_divide",
-        "atan2",
-        "gcd",
-        "lt",
-        "copysign",
-        "hypot",
-    )
     return {
         "torch": torch,
         "x": x,
@@ -25,26 +16,12 @@ def inputs(torch):
         "left": torch.tensor([1 + 2j, -1 + 2j, -3 - 0.1j, -0.3 + 0.1j], dtype=torch.complex128, requires_grad=True),
         "leaf": pattern(torch, 3, seed=2).requires_grad_(),
         "nan": torch.tensor([complex("nan"), complex("inf"), 0j, 1 + 2j, -1 + 0j, 2j], dtype=torch.complex128),
-        **{f"{n}_": (lambda name: lambda a, b: getattr(a.clone(), f"{name}_")(b))(n) for n in names},
+        **{f"{n}_": (lambda name: lambda a, b: getattr(a.clone(), f"{name}_")(b))(n) for n in NAMES},
     }
 
 
 CASES = (
-    [
-        f"{name}_({given})"
-        for name in (
-            "bitwise_and",
-            "bitwise_left_shift",
-            "remainder",
-            "floor_divide",
-            "atan2",
-            "gcd",
-            "lt",
-            "copysign",
-            "hypot",
-        )
-        for given in ("x, z", "x, 2j", "x[:1], z", "i, 1.5", "i, x", "x, z[0]")
-    ]
+    [f"{name}_({given})" for name in NAMES for given in ("x, z", "x, 2j", "x[:1], z", "i, 1.5", "i, x", "x, z[0]")]
     + """
 torch.bitwise_and(x, z, out=i)
 torch.gcd(x, 1.5, out=i)
