@@ -80,6 +80,8 @@ class _Captured:
         for place, t in zip(self.places, inputs, strict=False):
             if place.data_ptr() != t.data_ptr():
                 place.detach().copy_(t)
+            elif place.stride() != t.stride():  # another view of the place's own memory
+                place.detach().copy_(t.clone())
         self.forward.replay()
         return tuple(t.detach() for t in self.outputs)
 

@@ -91,6 +91,9 @@ def functions():
     for x in (first, second):  # what a leaf took is its own
         (graphed(x, pair)[0]["sum"] * x.detach()).sum().backward()
     torch.testing.assert_close(first.grad.cpu(), first.cpu().detach())
+    sample = torch.arange(4.0).reshape(2, 2).cuda()
+    turned = torch.cuda.make_graphed_callables(lambda x: x * 2, (sample,))
+    assert turned(sample).tolist() == [[0, 2], [4, 6]] and turned(sample.t()).tolist() == [[0, 4], [2, 6]]
     assert not torch.cuda.make_graphed_callables(lambda x: x + 1, (some(2),))(some(2)).requires_grad
     with pytest.raises(RuntimeError, match="once_differentiable"):
         (g,) = torch.autograd.grad(graphed(x, pair)[1][0].pow(2).sum(), x, create_graph=True)
