@@ -216,44 +216,36 @@ extern "C" __global__ void narrowed(const C* losses, T* loss, i64 rows) {
   if (r < rows) loss[r] = cast<T>(losses[r]);
 }
 
-// dx = (exp(log_p) - [column is the target]) * factor * g (/ total); g of one element, or with `each_row` one a row.
-extern "C" __global__ void __launch_bounds__(1024) cross_entropy_backward(const T* g, const T* log_p,
-    const i64* targets, const C* factors, const C* total, T* dx, i64 cols, int mean, int each_row) {
-  const i64 row = blockIdx.x, target = targets[row];
-  const T* from = log_p + row * cols;
-  T* to = dx + row * cols;
-  C scale = wide(g[each_row ? row : 0]) * factors[row];
-  if (mean) scale /= *total;
-  if (factors[row] == C(0)) scale = C(0);
+// A row of dx = (p - [column is the target]) * factor * g / divisor, where p = `probability`(element of `from`); `g` and `factor` are the row's.
+template <class Probability>
+__device__ inline void cross_entropy_slope(
+    C g, C factor, C divisor, const T* from, i64 target, T* to, i64 cols, Probability probability) {
+  const C scale = factor == C(0) ? C(0) : g * factor / divisor;
   for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
     const Load a = load(from + c);
     Load r;
 #pragma unroll
     for (int k = 0; k < V; ++k)
-      r.v[k] = cast<T>(scale == C(0) ? C(0) : (exp(wide(a.v[k])) - (c + k == target ? C(1) : C(0))) * scale);
+      r.v[k] = cast<T>(scale == C(0) ? C(0) : (probability(wide(a.v[k])) - (c + k == target ? C(1) : C(0))) * scale);
     store(to + c, r);
   }
+}
+// `g` is of one element, or with `each_row` one a row.
+extern "C" __global__ void __launch_bounds__(1024) cross_entropy_backward(const T* g, const T* log_p,
+    const i64* targets, const C* factors, const C* total, T* dx, i64 cols, int mean, int each_row) {
+  const i64 row = blockIdx.x;
+  cross_entropy_slope(wide(g[each_row ? row : 0]), factors[row], mean ? *total : C(1), log_p + row * cols, targets[row],
+      dx + row * cols, cols, [](C log_probability) { return exp(log_probability); });
 }
 // The same from scores as cross_entropy_scores has them; `dx` lies so too, with strides of its own. It may be the scores' memory.
 extern "C" __global__ void __launch_bounds__(1024) cross_entropy_scores_backward(const C* g, const T* x,
     const C* levels, const i64* targets, const C* factors, const C* total, T* dx, i64 cols, i64 stride, i64 inner,
     i64 outer, i64 to_stride, i64 to_outer, int mean, int each_row) {
-  const i64 row = blockIdx.x, target = targets[row], block = row / inner;
-  const T* from = x + block * outer + (row - block * inner) * stride;
-  T* to = dx + block * to_outer + (row - block * inner) * to_stride;
+  const i64 row = blockIdx.x, block = row / inner;
   const C largest = levels[2 * row], others = levels[2 * row + 1];
-  C scale = g[each_row ? row : 0] * factors[row];
-  if (mean) scale /= *total;
-  if (factors[row] == C(0)) scale = C(0);
-  for (i64 c = i64(threadIdx.x) * V; c < cols; c += i64(blockDim.x) * V) {
-    const Load a = load(from + c);
-    Load r;
-#pragma unroll
-    for (int k = 0; k < V; ++k) {
-      const C p = exp(wide(a.v[k]) - largest - others);
-      r.v[k] = cast<T>(scale == C(0) ? C(0) : (p - (c + k == target ? C(1) : C(0))) * scale);
-    }
-    store(to + c, r);
-  }
+  cross_entropy_slope(g[each_row ? row : 0], factors[row], mean ? *total : C(1),
+      x + block * outer + (row - block * inner) * stride, targets[row],
+      dx + block * to_outer + (row - block * inner) * to_stride, cols,
+      [=](C score) { return exp(score - largest - others); });
 }
 #endif
