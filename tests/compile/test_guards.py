@@ -9,6 +9,7 @@ import pytest
 
 import shim_torch as torch
 import shim_torch.nn.functional as F
+import shim_torch_proxy
 from shim_torch._impl.native import _core
 
 
@@ -47,6 +48,31 @@ def _sum(x, dim):
 
 def _halves(whole):
     return whole / 2
+
+
+SCALE = 2.0
+
+
+def _scaled(x):
+    return x * SCALE
+
+
+def _larger_scale():
+    global SCALE
+    SCALE = 3.0
+    return (_vector(),)
+
+
+def _by(x, number):
+    return x * number
+
+
+def _squared(x):
+    return torch.mul(x, x)
+
+
+def _same(a, b):
+    return a + 1 if a is b else a - b
 
 
 def _vector(n=6):
@@ -93,6 +119,11 @@ CASES = {
         lambda: (torch.tensor([[1.0, 2.0, 0], [3, 4, 0]])[:, :2], 1),
     ),
     "modes": (_halves, lambda: (torch.arange(4),), _float64),
+    "whole_names": (_scaled, lambda: (_vector(),), _larger_scale),
+    "whole_constants": (_by, lambda: (_vector(), 2.0), lambda: (_vector(), 3.0)),
+    "whole_tensors": (_squared, lambda: (_vector().view(2, 3),), lambda: (_vector().view(3, 2),)),
+    "whole_memory": (_same, _shared, lambda: (_vector(), _vector() + 5)),
+    "whole_modes": (_squared, lambda: (_vector(),), lambda: (_vector().requires_grad_(),)),
 }
 
 
@@ -104,6 +135,7 @@ def left_out(name):
     finally:
         _core.trace_leave_out(None)
         torch.set_default_dtype(torch.float32)
+        globals().update(SCALE=2.0)
 
 
 def described(result):
@@ -113,13 +145,19 @@ def described(result):
     return type(result).__name__, result.dtype, tuple(result.shape), result.requires_grad, values
 
 
+def whole_calls():
+    return shim_torch_proxy.torch_proxy_status()["compile"].get("whole", 0)
+
+
 def stale(name, without):
     """Whether an answer of the compiled function differs from the function's."""
     function, learned, other = CASES[name]
     compiled = torch.compile(function, dynamic=False)
     with left_out(without):
-        for _ in range(2):
+        before = whole_calls()
+        for _ in range(4 if name.startswith("whole") else 2):
             compiled(*learned())
+        assert (whole_calls() > before) == name.startswith("whole")
         wanted = described(function(*other()))
         try:
             return described(compiled(*other())) != wanted

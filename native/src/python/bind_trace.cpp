@@ -6,6 +6,7 @@
 #include "python/trace.h"
 #include "python/trace_call.h"
 #include "python/trace_rules.h"
+#include "python/trace_whole.h"
 
 namespace shim {
 
@@ -36,9 +37,10 @@ PyObject* trace_totals() {
     OwnedRef count = owned(PyLong_FromSize_t(times));
     if (PyDict_SetItemString(graphs, how.c_str(), count) < 0) throw PythonError();
   }
-  return Py_BuildValue("({s:n,s:n,s:n,s:n,s:n,s:n},O,O)", "calls", Py_ssize_t(t.calls), "deferred",
-      Py_ssize_t(t.deferred), "at_once", Py_ssize_t(t.at_once), "runs", Py_ssize_t(t.runs), "programs",
-      Py_ssize_t(t.programs), "backwards", Py_ssize_t(t.backwards), reasons.o, graphs.o);
+  return Py_BuildValue("({s:n,s:n,s:n,s:n,s:n,s:n,s:n},O,O)", "calls", Py_ssize_t(t.calls), "whole",
+      Py_ssize_t(t.whole), "deferred", Py_ssize_t(t.deferred), "at_once", Py_ssize_t(t.at_once), "runs",
+      Py_ssize_t(t.runs), "programs", Py_ssize_t(t.programs), "backwards", Py_ssize_t(t.backwards), reasons.o,
+      graphs.o);
 }
 
 bool trace_active() { return tracing && current()->on_this_thread(); }
@@ -99,10 +101,11 @@ std::vector<std::string> trace_sources(Trees& trees) {
   return all;
 }
 
-void set_trace_hooks(PyObject* reason_against, PyObject* condition, PyObject* raises_unsupported) {
+void set_trace_hooks(PyObject* reason_against, PyObject* condition, PyObject* raises_unsupported, PyObject* names) {
   Py_XSETREF(deferral_rule, Py_NewRef(reason_against));
   Py_XSETREF(condition_rule, Py_NewRef(condition));
   Py_XSETREF(unsupported_break, Py_NewRef(raises_unsupported));
+  Py_XSETREF(names_read, Py_NewRef(names));
 }
 
 void set_trace_lowering(PyObject* lower) { Py_XSETREF(lowering, Py_NewRef(lower)); }

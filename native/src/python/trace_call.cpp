@@ -6,6 +6,7 @@
 #include "python/tensors_in.h"
 #include "python/trace.h"
 #include "python/trace_rules.h"
+#include "python/trace_whole.h"
 
 namespace shim {
 
@@ -103,7 +104,10 @@ PyObject* run(const FunctionCall& c) {
 
 }  // namespace
 
-PyObject* call_traced(Trees& trees, const TracedCall& how, const FunctionCall& call, PyObject* seen) {
+PyObject* call_traced(
+    Trees& trees, const TracedCall& how, const FunctionCall& call, PyObject* seen, WholeCalls* whole) {
+  std::optional<WholeCalls::Attempt> attempt;
+  if (whole) attempt = whole->attempt(call);
   Running running(trees.now(), how.watch);
   Session& s = running.session;
   s.breaks_forbidden = how.forbid;
@@ -114,12 +118,14 @@ PyObject* call_traced(Trees& trees, const TracedCall& how, const FunctionCall& c
     s.rewatch();
   }
   OwnedRef result{run(call)}, info;
+  if (attempt && result.o) whole->look(*attempt, s, result);
   {
     const Pending failed;
     flush_last(s, bool(failed));
     if (failed) return nullptr;
     if (s.quiet()) {
       s.tell();
+      if (attempt) whole->keep(std::move(*attempt), s, call);
       return result.give();
     }
     info = owned(described_session(s));

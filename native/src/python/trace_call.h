@@ -22,8 +22,10 @@ struct TracedCall {
   std::optional<std::string_view> refusal = {};
 };
 
-// The function's result; `seen` is called with what happened. No other session may be there.
-PyObject* call_traced(trace::Trees&, const TracedCall&, const FunctionCall&, PyObject* seen);
+// The function's result; `seen` is called with what happened. No other session may be there. `whole`: may come to know the call.
+class WholeCalls;
+PyObject* call_traced(
+    trace::Trees&, const TracedCall&, const FunctionCall&, PyObject* seen, WholeCalls* whole = nullptr);
 void set_session_hooks();
 PyObject* described_reasons(const std::map<trace::Because, size_t>&);  // {(operator, why): times}
 extern PyObject* unsupported_break;  // (reason, file, line) raises torch._dynamo.exc.Unsupported

@@ -4,11 +4,13 @@
 // After it, of Python 3.10:
 
 #include <cstddef>
+#include <utility>
 
 #include "core/error.h"
 #include "python/owned_ref.h"
 #include "python/module_function.h"
 #include "python/trace_call.h"
+#include "python/trace_whole.h"
 
 namespace shim {
 
@@ -22,6 +24,7 @@ struct Caller {
   PyObject* trees;      // a capsule, or null: each call goes the other way
   Trees* known;         // what it holds
   uint64_t generation;  // as it was when it got them
+  WholeCalls* whole;    // of these trees
 };
 
 PyTypeObject* CallerType = nullptr;
@@ -41,16 +44,21 @@ PyObject* call_caller(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   if (!c.trees || !plain_stance || c.generation != generation || current() || !alone())
     return call_otherwise(c, args, nargsf, names);
   const OwnedRef held{Py_NewRef(c.trees)};  // the function may have all forgotten
-  return guarded([&] { return call_traced(*c.known, {}, {c.function, args, nargsf, names, nullptr}, c.seen); });
+  const FunctionCall call{c.function, args, nargsf, names, nullptr};
+  return guarded([&] {
+    PyObject* known = c.whole->call(call);
+    return known || PyErr_Occurred() ? known : call_traced(*c.known, {}, call, c.seen, c.whole);
+  });
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   const Caller& c = *reinterpret_cast<Caller*>(self);
-  return visit_each(visit, arg, c.function, c.otherwise, c.seen, Py_TYPE(self));
+  return visit_each(visit, arg, c.function, c.otherwise, c.seen, c.whole ? c.whole->reads() : nullptr, Py_TYPE(self));
 }
 
 int clear(PyObject* self) {
   Caller& c = *reinterpret_cast<Caller*>(self);
+  delete std::exchange(c.whole, nullptr);
   return clear_each(c.function, c.otherwise, c.seen, c.trees);
 }
 
@@ -124,6 +132,7 @@ PyObject* trace_caller(PyObject* function, PyObject* otherwise, PyObject* seen) 
   c->trees = nullptr;
   c->known = nullptr;
   c->generation = generation;
+  c->whole = nullptr;
   PyObject_GC_Track(c);
   return reinterpret_cast<PyObject*>(c);
 }
@@ -135,6 +144,7 @@ void trace_set_trees(PyObject* caller, PyObject* trees) {
     c.known = static_cast<Trees*>(PyCapsule_GetPointer(trees, module_call::capsule_name<Trees>));
     if (!c.known) throw PythonError();
   }
+  delete std::exchange(c.whole, c.known ? new WholeCalls : nullptr);
   Py_XSETREF(c.trees, c.known ? Py_NewRef(trees) : nullptr);
   c.generation = generation;
 }

@@ -128,12 +128,19 @@ bool is_number(const Value& v, Scalar::Type type) {
   return type == Scalar::Float ? v.tag == Value::real : v.tag == Value::integer && v.width == Value::word;
 }
 
+// alpha=1 is hardly ever another number, and what is multiplied by it need not be.
+bool is_whole_default(const Argument& a, const Value& v) {
+  const int64_t* number = a.fallback ? std::get_if<int64_t>(&a.fallback->value) : nullptr;
+  return number && is_number(v, Scalar::Int) && v.number().i == *number;
+}
+
 // A float of an operator that computes each element by itself, and an integer where its tensors are floating, may be another each time.
 bool may_vary(const Operator& op, const Argument& a, const Value& v, bool floating) {
   if (op.traits->renews_numbers) return floating && !a.type.list && is_number(v, Scalar::Float);
   if (!op.functional && !op.pointwise) return false;
   const Operator& f = op.functional ? *op.functional : op;
   if (!f.pointwise || a.type.list || a.name == "exponent") return false;  // kernels of powers are chosen by it
+  if (is_whole_default(a, v)) return false;
   const bool number = a.type.base == ArgType::Scalar || a.type.base == ArgType::Float || a.type.base == ArgType::Tensor;
   return number && floating &&
          (is_number(v, Scalar::Float) || (is_number(v, Scalar::Int) && a.type.base != ArgType::Float));

@@ -18,9 +18,15 @@ enum class Check : uint8_t {
   shared,     // memory that others may use
   constants,  // other arguments
   modes,      // the default dtype
+  // Of calls that are known whole (trace/whole.h):
+  whole_names,      // what stands under the names that the function reads
+  whole_constants,  // arguments that are no tensors
+  whole_tensors,    // what the others are
+  whole_memory,     // and which are the same, or share memory
+  whole_modes,      // gradients, the default dtype, the current device, modes and transforms
 };
-constexpr std::string_view kCheckNames[] = {
-    "op", "gradient", "dtype", "sizes", "offset", "bits", "memory", "fresh", "shared", "constants", "modes"};
+constexpr std::string_view kCheckNames[] = {"op", "gradient", "dtype", "sizes", "offset", "bits", "memory", "fresh",
+    "shared", "constants", "modes", "whole_names", "whole_constants", "whole_tensors", "whole_memory", "whole_modes"};
 
 inline uint32_t left_out = 0;
 inline bool looks_at(Check c) { return !(left_out >> uint32_t(c) & 1); }

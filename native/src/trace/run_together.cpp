@@ -173,13 +173,24 @@ const Together* known_or_looked_up(Session& session, Path path, std::span<const 
   return ended.together;
 }
 
-const TreeNode* node_of(const program::Step* step, Path path) {
-  for (const Session::Deferred& d : path)
-    if (step && step->op == d.node->op && step->line == d.node->line) return d.node;
-  return nullptr;
-}
-
 }  // namespace
+
+bool run_program(const Together& t, program::Storages given, std::span<const Scalar> numbers, Path path) {
+  const bool graph = t.replay && !cuda::capturing_now();
+  try {
+    if (graph)
+      t.replay->run(given, numbers);
+    else
+      t.program->run(given, numbers);
+  } catch (...) {
+    const program::Step* step = t.program->running();
+    for (const Session::Deferred& d : path)
+      if (step && step->op == d.node->op && step->line == d.node->line) Session::failed(*d.node);
+    throw;
+  }
+  if (t.replay) ++told.graphs[graph ? t.replay->last_was() : "within a capture"];
+  return graph;
+}
 
 bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers, Slots& storages) {
   const TreeNode* first = of_tree(path.front().node);
@@ -201,19 +212,10 @@ bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers
   }
   if (!together) return false;
   memory.take(ended.slots, storages, together->program->steps());
-  const auto& [program, replay] = *together;
-  const bool graph = replay && !cuda::capturing_now();
-  try {
-    if (graph)
-      replay->run(memory.given, numbers);
-    else
-      program->run(memory.given, numbers);
-  } catch (...) {
-    if (const TreeNode* node = node_of(program->running(), path)) Session::failed(*node);
-    throw;
-  }
+  const bool graph = run_program(*together, memory.given, numbers, path);
   ++session.programs;
-  if (replay) ++told.graphs[graph ? replay->last_was() : "within a capture"];
+  session.ran_as = together == &seldom ? nullptr : together;
+  session.ran_slots = &ended.slots;
   for (size_t i = 0; i < memory.given.size(); ++i) {
     Ref<Storage>& given = memory.given[i];
     Ref<Storage>& pending = storages[ended.slots[i]];
@@ -221,7 +223,7 @@ bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers
       CHECK(Kind::Runtime, given && given->nbytes() >= pending->nbytes(), "a compiled program gave too little memory");
       given->set_own();
       pending->fill_pending(*given);
-      if (graph) replay->handed(given.get(), pending);
+      if (graph) together->replay->handed(given.get(), pending);
     }
     if (const Ref<Storage>& s = pending ? pending : given)
       s->version().store(memory.versions[i], std::memory_order_relaxed);

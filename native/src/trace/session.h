@@ -25,7 +25,7 @@ struct Because {  // an operator ran at once; a null one is torch.compile, which
 };
 
 struct Totals {  // of calls that were quiet, until somebody asks
-  size_t calls = 0, deferred = 0, at_once = 0, runs = 0, programs = 0, backwards = 0;
+  size_t calls = 0, whole = 0, deferred = 0, at_once = 0, runs = 0, programs = 0, backwards = 0;
   std::map<Because, size_t> reasons;
   std::map<std::string, size_t> graphs;  // how programs ran that may be CUDA graphs: of all calls
 };
@@ -37,7 +37,7 @@ class Session {
   ~Session();
   Session(const Session&) = delete;
 
-  Tree& tree() { return tree_; }
+  Tree& tree() const { return tree_; }
   TreeNode* at() const { return at_; }
   bool following() const { return following_; }  // the tree; else operators run at once, and nothing is learned
   void leave_tree() { following_ = false; }
@@ -92,6 +92,9 @@ class Session {
   bool watching = false;
   size_t deferred = 0, learned = 0, resized = 0, at_once = 0, aliased = 0, flushes = 0, programs = 0, backwards = 0;
   bool planned = false;  // a program was made
+  const Together* ran_as =
+      nullptr;  // what the last stretch ran as, if it is kept, and the slots of its program's storages
+  const std::vector<uint32_t>* ran_slots = nullptr;
   // Whether there is nothing to tell of the call but what is added to `told`.
   bool quiet() const { return !watching && !planned && !learned && !resized && breaks.empty() && following_; }
   void tell() const;

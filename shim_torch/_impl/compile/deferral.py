@@ -53,4 +53,10 @@ def _unsupported(reason: str, file: str, line: int) -> None:
     )
 
 
-_core.set_trace_hooks(reason_against, condition, _unsupported)
+def _names_read(function: Any) -> Any:
+    from shim_torch._impl.compile import straight
+
+    return straight.reads(function)
+
+
+_core.set_trace_hooks(reason_against, condition, _unsupported, _names_read)

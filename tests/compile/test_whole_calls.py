@@ -1,0 +1,293 @@
+"""Calls whose Python does not run again: of which functions, and that nothing which may change is missed."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import shim_torch as torch
+import shim_torch.nn.functional as F
+import shim_torch_proxy
+from shim_torch._impl.compile import straight
+
+FACTOR = 2.0
+CALLS = []
+
+
+def whole_calls():
+    return shim_torch_proxy.torch_proxy_status()["compile"].get("whole", 0)
+
+
+def known(function, *args, **kwargs):
+    """The function compiled and called until its calls are known, or as often."""
+    compiled = torch.compile(function)
+    for _ in range(4):
+        compiled(*args, **kwargs)
+    return compiled
+
+
+def is_whole(compiled, *args, **kwargs):
+    before = whole_calls()
+    compiled(*args, **kwargs)
+    return whole_calls() == before + 1
+
+
+def same(compiled, function, *args, **kwargs):
+    copies = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
+    torch.testing.assert_close(compiled(*args, **kwargs), function(*copies, **kwargs), rtol=0, atol=0)
+
+
+def _sum(x, y):
+    return x + y
+
+
+def _gated(x, y):
+    return F.silu(x) * y
+
+
+def _norm(x, y, eps=1e-6):
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * y
+
+
+def _halves(x, y):
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat((-b, a), dim=-1), y * 2
+
+
+def _loop(x, y):
+    for _ in range(3):
+        x = x * y if x.dim() > 1 else x + y
+    return x
+
+
+def _by_helper(x, y):
+    return _sum(_gated(x, y), x)
+
+
+def _by_global(x, y):
+    return x * FACTOR + y
+
+
+@pytest.mark.parametrize("function", [_sum, _gated, _norm, _halves, _loop, _by_helper, _by_global])
+def test_python_is_skipped(function):
+    x, y = torch.randn(3, 8), torch.randn(3, 8)
+    compiled = known(function, x, y)
+    assert is_whole(compiled, x, y)
+    for _ in range(3):
+        x, y = torch.randn(3, 8), torch.randn(3, 8)
+        same(compiled, function, x, y)
+    assert is_whole(compiled, x, y)
+
+
+def test_results_are_tensors_of_their_own():
+    x = torch.ones(3)
+    compiled = known(_sum, x, x)
+    first, second = compiled(x, x), compiled(x, x)
+    first.add_(5)
+    assert second.tolist() == [2, 2, 2] and x.tolist() == [1, 1, 1]
+    assert first._version == 1 and second._version == 0 and second.grad_fn is None
+
+
+def _counts(x):
+    CALLS.append(1)
+    return x * 2
+
+
+def _prints(x):
+    print("called")
+    return x * 2
+
+
+def _drawn(x):
+    return x + torch.rand(3)
+
+
+def _python_drawn(x):
+    return x * random.random()
+
+
+def _written(x):
+    x.mul_(2)
+    return x + 1
+
+
+def _squeezed(x):
+    return x.unsqueeze_(0) * 2
+
+
+def _given_back(x):
+    return x.contiguous()
+
+
+def _viewed(x):
+    return (x * 2).view(-1)
+
+
+def _read(x):
+    return x * x.sum().item()
+
+
+def _reads_gradient(x):
+    return x * 2 if x.grad is None else x * 3
+
+
+def _made_by(factor):
+    return lambda x: x * factor
+
+
+@pytest.mark.parametrize(
+    "function",
+    [_counts, _prints, _drawn, _python_drawn, _written, _squeezed, _given_back, _read, _reads_gradient, _made_by(3)],
+)
+def test_python_runs(function):
+    compiled = known(function, torch.ones(3))
+    assert not is_whole(compiled, torch.ones(3))
+    CALLS.clear()
+    if "drawn" not in function.__name__:
+        same(compiled, function, torch.full((3,), 2.0))
+    assert len(CALLS) == (2 if function is _counts else 0)
+
+
+def test_views_of_results_are_as_they_are():
+    x = torch.randn(2, 3)
+    same(known(_viewed, x), _viewed, x)
+
+
+def test_a_name_that_stands_for_another_function(monkeypatch):
+    x = torch.randn(3)
+    compiled = known(_by_helper, x, x)
+    monkeypatch.setitem(globals(), "_gated", lambda x, y: x - y)
+    assert compiled(x, x).tolist() == x.tolist()
+    monkeypatch.undo()
+    assert is_whole(compiled, x, x)
+
+
+def test_code_and_defaults_that_are_others(monkeypatch):
+    x = torch.randn(3)
+    compiled = known(_norm, x, x)
+    monkeypatch.setattr(_norm, "__defaults__", (1.0,))
+    same(compiled, _norm, x, x)
+    monkeypatch.setattr(_sum, "__code__", (lambda x, y: x - y).__code__)
+    summed = known(_by_helper, x, x)
+    monkeypatch.undo()
+    same(summed, _by_helper, x, x)
+
+
+def test_an_operator_that_was_replaced(monkeypatch):
+    x = torch.rand(3)
+    compiled = known(_norm, x, x)
+    monkeypatch.setattr(torch, "rsqrt", torch.sqrt)
+    same(compiled, _norm, x, x)
+
+
+def test_numbers_and_keywords():
+    x = torch.ones(3)
+    compiled = known(_norm, x, x, 0.5)
+    assert is_whole(compiled, x, x, 0.5)
+    for call in (
+        lambda f: f(x, x, 0.25),
+        lambda f: f(x, y=x),
+        lambda f: f(x, y=2 * x, eps=0.5),
+        lambda f: f(y=3 * x, x=x),
+    ):
+        for _ in range(5):
+            torch.testing.assert_close(call(compiled), call(_norm), rtol=0, atol=0)
+    signed = known(_copied_sign, x, 0.0)
+    assert signed(x, -0.0).tolist() == [-1, -1, -1]
+
+
+def _copied_sign(x, number):
+    return torch.copysign(x, number) * 1.0
+
+
+def test_gradients_run_python():
+    x = torch.ones(3)
+    compiled = known(_sum, x, x)
+    leaf = torch.ones(3, requires_grad=True)
+    compiled(leaf, x).sum().backward()
+    assert leaf.grad.tolist() == [1, 1, 1]
+    with torch.no_grad():
+        for _ in range(4):
+            assert not compiled(leaf, x).requires_grad
+    with torch.inference_mode():
+        assert compiled(x, x).is_inference()
+
+
+def test_modes_see_the_operators():
+    class Doubled(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {})) * 2
+
+    x = torch.ones(3)
+    compiled = known(_sum, x, x)
+    with Doubled():
+        result = compiled(x, x)
+    assert result.tolist() == [4, 4, 4]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        product = known(torch.mm, torch.ones(2, 2), torch.ones(2, 2))
+        assert product(torch.ones(2, 2), torch.ones(2, 2)).dtype == torch.bfloat16
+    assert torch.func.vmap(compiled)(x, x).tolist() == [2, 2, 2]
+    assert torch.func.jvp(compiled, (x, x), (x, x))[1].tolist() == [2, 2, 2]
+
+
+def test_attributes_of_a_tensor_stand_before_its_methods():
+    def product(x):
+        return x.mul(2)
+
+    x = torch.ones(3)
+    compiled = known(product, x)
+    x.mul = lambda n: torch.zeros(3)
+    assert compiled(x).tolist() == [0, 0, 0]
+
+
+class _Marked(torch.Tensor):
+    pass
+
+
+def test_subclasses_stay_what_they_are():
+    x = torch.ones(3)
+    compiled = known(_sum, x, x)
+    assert type(compiled(x.as_subclass(_Marked), x)) is _Marked
+
+
+def test_memory_that_others_write_to():
+    array = torch.zeros(3).numpy()
+    compiled = known(_sum, torch.ones(3), torch.ones(3))
+    shared = torch.from_numpy(array)
+    for step in range(3):
+        array[:] = step
+        assert compiled(shared, shared).tolist() == [2 * step] * 3
+
+
+def _row(x, i):
+    return x.index_select(0, i) * 2
+
+
+def test_errors_name_the_line():
+    x, i = torch.ones(3), torch.tensor([1])
+    compiled = known(_row, x, i)
+    assert is_whole(compiled, x, i)
+    with pytest.raises(IndexError):
+        compiled(x, torch.tensor([7]))
+    assert compiled(x, i).tolist() == [2]
+
+
+def test_what_was_forgotten_is_learned_again():
+    x = torch.ones(3)
+    compiled = known(_sum, x, x)
+    torch.compiler.reset()
+    assert not is_whole(compiled, x, x)
+    for _ in range(3):
+        compiled(x, x)
+    assert is_whole(compiled, x, x)
+
+
+def _by_module(x):
+    return torch.nn.functional.gelu(x)
+
+
+def test_what_a_function_reads():
+    assert [len(read) for read in straight.reads(_by_module)] == [4, 3, 3, 3, 3]
+    assert straight.reads(torch.relu) is None and straight.reads(_counts) is None
+    assert straight.reads(lambda x: x.tolist()) is None
