@@ -19,9 +19,9 @@ def whole_calls():
     return shim_torch_proxy.torch_proxy_status()["compile"].get("whole", 0)
 
 
-def known(function, *args, **kwargs):
+def known(function, *args, fullgraph=False, **kwargs):
     """The function compiled and called until its calls are known, or as often."""
-    compiled = torch.compile(function)
+    compiled = torch.compile(function, fullgraph=fullgraph)
     for _ in range(4):
         compiled(*args, **kwargs)
     return compiled
@@ -69,10 +69,11 @@ def _by_global(x, y):
     return x * FACTOR + y
 
 
+@pytest.mark.parametrize("fullgraph", [False, True])
 @pytest.mark.parametrize("function", [_sum, _gated, _norm, _halves, _loop, _by_helper, _by_global])
-def test_python_is_skipped(function):
+def test_python_is_skipped(function, fullgraph):
     x, y = torch.randn(3, 8), torch.randn(3, 8)
-    compiled = known(function, x, y)
+    compiled = known(function, x, y, fullgraph=fullgraph)
     assert is_whole(compiled, x, y)
     for _ in range(3):
         x, y = torch.randn(3, 8), torch.randn(3, 8)

@@ -123,7 +123,9 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
         "(function, otherwise, seen): what calls a function traced, with nothing in between, where nothing is in the "
         "way; else it calls otherwise(args, kwargs)."),
     function<&trace_set_trees>("trace_set_trees",
-        "(caller, trees or None): what is known of the function now; None: each call goes the other way."),
+        "(caller, trees or None, forbids): what is known of the function now, and whether it may have no breaks; None: "
+        "each "
+        "call goes the other way."),
     function<&trace_is_current>("trace_is_current", "(caller): whether nothing was forgotten since it got its trees."),
     function<&trace_forget>("trace_forget", "What callers have got is void."),
     function<&trace_take_stance>(

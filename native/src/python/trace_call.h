@@ -36,7 +36,7 @@ inline bool alone() { return !PyThreadState_Next(PyInterpreterState_ThreadHead(P
 // Callers (trace_caller.cpp).
 int make_caller_types();
 PyObject* trace_caller(PyObject* function, PyObject* otherwise, PyObject* seen);
-void trace_set_trees(PyObject* caller, PyObject* trees);
+void trace_set_trees(PyObject* caller, PyObject* trees, bool forbids);
 bool trace_is_current(PyObject* caller);
 void trace_forget();
 void trace_take_stance(bool plain);

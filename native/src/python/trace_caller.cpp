@@ -25,6 +25,7 @@ struct Caller {
   Trees* known;         // what it holds
   uint64_t generation;  // as it was when it got them
   WholeCalls* whole;    // of these trees
+  bool forbids;         // breaks
 };
 
 PyTypeObject* CallerType = nullptr;
@@ -47,7 +48,7 @@ PyObject* call_caller(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   const FunctionCall call{c.function, args, nargsf, names, nullptr};
   return guarded([&] {
     PyObject* known = c.whole->call(call);
-    return known || PyErr_Occurred() ? known : call_traced(*c.known, {}, call, c.seen, c.whole);
+    return known || PyErr_Occurred() ? known : call_traced(*c.known, {c.forbids, c.forbids}, call, c.seen, c.whole);
   });
 }
 
@@ -133,13 +134,15 @@ PyObject* trace_caller(PyObject* function, PyObject* otherwise, PyObject* seen) 
   c->known = nullptr;
   c->generation = generation;
   c->whole = nullptr;
+  c->forbids = false;
   PyObject_GC_Track(c);
   return reinterpret_cast<PyObject*>(c);
 }
 
-void trace_set_trees(PyObject* caller, PyObject* trees) {
+void trace_set_trees(PyObject* caller, PyObject* trees, bool forbids) {
   Caller& c = caller_of(caller);
   c.known = nullptr;
+  c.forbids = forbids;
   if (trees != Py_None) {
     c.known = static_cast<Trees*>(PyCapsule_GetPointer(trees, module_call::capsule_name<Trees>));
     if (!c.known) throw PythonError();

@@ -96,7 +96,10 @@ class Session {
       nullptr;  // what the last stretch ran as, if it is kept, and the slots of its program's storages
   const std::vector<uint32_t>* ran_slots = nullptr;
   // Whether there is nothing to tell of the call but what is added to `told`.
-  bool quiet() const { return !watching && !planned && !learned && !resized && breaks.empty() && following_; }
+  bool quiet() const {
+    const bool explained = watching && !breaks_forbidden;
+    return !explained && !planned && !learned && !resized && breaks.empty() && following_;
+  }
   void tell() const;
   std::vector<Because> reasons;
 

@@ -74,8 +74,8 @@ class Compiled:
         resizes = self.settings.resizes and not graphs and backend is None
         limit = self.settings.recompile_limit or _limit()
         self.trees = _core.trace_trees(limit, together, graphs, resizes, backend)
-        watched = self.settings.fullgraph or self.seen is not None
-        _core.trace_set_trees(self.caller, None if watched else self.trees)
+        told_each = self.seen is not None
+        _core.trace_set_trees(self.caller, None if told_each else self.trees, self.settings.fullgraph)
         self.called = False
 
     @property
