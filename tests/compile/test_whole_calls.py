@@ -134,12 +134,24 @@ def _reads_gradient(x):
 
 
 def _made_by(factor):
-    return lambda x: x * factor
+    def scaled(x):
+        return torch.relu(x) * factor
+
+    def take(other):
+        nonlocal factor
+        factor = other
+
+    return scaled, take
+
+
+def _by_list(factors=(2.0,)):
+    held = list(factors)
+    return lambda x: x * held[0]
 
 
 @pytest.mark.parametrize(
     "function",
-    [_counts, _prints, _drawn, _python_drawn, _written, _squeezed, _given_back, _read, _reads_gradient, _made_by(3)],
+    [_counts, _prints, _drawn, _python_drawn, _written, _squeezed, _given_back, _read, _reads_gradient, _by_list()],
 )
 def test_python_runs(function):
     compiled = known(function, torch.ones(3))
@@ -162,6 +174,15 @@ def test_a_name_that_stands_for_another_function(monkeypatch):
     assert compiled(x, x).tolist() == x.tolist()
     monkeypatch.undo()
     assert is_whole(compiled, x, x)
+
+
+def test_a_variable_of_the_function_around():
+    x = torch.ones(3)
+    scaled, take = _made_by(2.0)
+    compiled = known(scaled, x)
+    assert is_whole(compiled, x)
+    take(3.0)
+    assert compiled(x).tolist() == [3, 3, 3]
 
 
 def test_code_and_defaults_that_are_others(monkeypatch):

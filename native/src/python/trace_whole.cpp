@@ -54,7 +54,8 @@ bool same_names(PyObject* a, PyObject* b) { return a == b || (a && b && PyObject
 
 }  // namespace
 
-// (dict, name, value): it stands there; (dict, name): nothing does; (function, code, defaults, defaults by name): they are its own.
+// (dict, name, value): it stands there; (dict, name): nothing does; (cell, value): it holds it; (function, code, defaults, defaults by
+// name): they are its own.
 bool WholeCalls::reads_hold() const {
   if (!looks_at(Check::whole_names)) return true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(reads_); ++i) {
@@ -67,6 +68,8 @@ bool WholeCalls::reads_hold() const {
       if (PyFunction_GET_CODE(of) != item(1) || or_none(PyFunction_GET_DEFAULTS(of)) != item(2) ||
           or_none(PyFunction_GET_KW_DEFAULTS(of)) != item(3))
         return false;
+    } else if (PyCell_Check(of)) {
+      if (PyCell_GET(of) != item(1)) return false;
     } else if (PyDict_GetItemWithError(of, item(1)) != (size == 3 ? item(2) : nullptr)) {
       return false;
     }

@@ -20,7 +20,7 @@ _PLAIN = set(
     "LOAD_ATTR LOAD_METHOD LOAD_FAST STORE_FAST LOAD_FAST_CHECK LOAD_FAST_LOAD_FAST STORE_FAST_LOAD_FAST "
     "STORE_FAST_STORE_FAST PRECALL CALL KW_NAMES CALL_KW CALL_FUNCTION CALL_FUNCTION_KW CALL_METHOD RETURN_VALUE "
     "RETURN_CONST BUILD_TUPLE BUILD_LIST BUILD_SLICE LIST_APPEND LIST_EXTEND LIST_TO_TUPLE UNPACK_SEQUENCE GET_ITER FOR_ITER "
-    "END_FOR POP_ITER TO_BOOL COMPARE_OP IS_OP CONTAINS_OP JUMP_FORWARD JUMP_BACKWARD JUMP_ABSOLUTE JUMP_IF_FALSE_OR_POP "
+    "COPY_FREE_VARS LOAD_DEREF END_FOR POP_ITER TO_BOOL COMPARE_OP IS_OP CONTAINS_OP JUMP_FORWARD JUMP_BACKWARD JUMP_ABSOLUTE JUMP_IF_FALSE_OR_POP "
     "JUMP_IF_TRUE_OR_POP".split()
 )
 _FAMILIES = ("BINARY_", "UNARY_", "INPLACE_", "POP_JUMP_")
@@ -78,9 +78,18 @@ class _Looking:
         self.reads.append((of, name, value))
         return value
 
-    def may_read(self, function: FunctionType, name: str, rest: Iterator[Any]) -> bool:
-        """A name, and as long as it stands for a module what is read of that."""
-        value = self.global_read(function, name)
+    def outer_read(self, function: FunctionType, name: str) -> Any:
+        """The same of a variable of the function around it."""
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+        try:
+            value = cell.cell_contents
+        except ValueError:  # nothing yet
+            value = _MISSING
+        self.reads.append((cell, value))
+        return value
+
+    def may_read(self, value: Any, rest: Iterator[Any]) -> bool:
+        """What a name stands for, and as long as that is a module what is read of it."""
         while type(value) is ModuleType:
             attribute = next(rest)
             if attribute.opname not in ("LOAD_ATTR", "LOAD_METHOD") or attribute.argval not in vars(value):
@@ -93,8 +102,7 @@ class _Looking:
         code: CodeType = function.__code__
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
         if (
-            code.co_freevars
-            or code.co_cellvars
+            code.co_cellvars
             or code.co_flags & ~_FLAGS
             or getattr(code, "co_exceptiontable", None)
             or not all(type(d) in _VALUES for d in defaults)
@@ -105,7 +113,8 @@ class _Looking:
         for i in instructions:
             if i.opname not in _PLAIN and not i.opname.startswith(_FAMILIES):
                 return False
-            if i.opname == "LOAD_GLOBAL" and not self.may_read(function, i.argval, instructions):
+            read = {"LOAD_GLOBAL": self.global_read, "LOAD_DEREF": self.outer_read}.get(i.opname)
+            if read and not self.may_read(read(function, i.argval), instructions):
                 return False
             if i.opname in ("LOAD_ATTR", "LOAD_METHOD") and not _may_read_of_values(i.argval):
                 return False
@@ -117,7 +126,8 @@ class _Looking:
 def reads(function: Any) -> tuple[tuple[Any, ...], ...] | None:
     """What the function reads beside its arguments, as the core compares it; None: it may read or write more.
 
-    (dict, name, value): that stands there; (dict, name): nothing does; (function, code, defaults, defaults by name).
+    (dict, name, value): that stands there; (dict, name): nothing does; (cell, value): it holds that; (function, code,
+    defaults, defaults by name).
     """
     if type(function) is not FunctionType:
         return None
