@@ -5,37 +5,14 @@ from __future__ import annotations
 import random
 
 import pytest
+from whole_calls import is_whole, known, same
 
 import shim_torch as torch
 import shim_torch.nn.functional as F
-import shim_torch_proxy
 from shim_torch._impl.compile import straight
 
 FACTOR = 2.0
 CALLS = []
-
-
-def whole_calls():
-    return shim_torch_proxy.torch_proxy_status()["compile"].get("whole", 0)
-
-
-def known(function, *args, fullgraph=False, **kwargs):
-    """The function compiled and called until its calls are known, or as often."""
-    compiled = torch.compile(function, fullgraph=fullgraph)
-    for _ in range(4):
-        compiled(*args, **kwargs)
-    return compiled
-
-
-def is_whole(compiled, *args, **kwargs):
-    before = whole_calls()
-    compiled(*args, **kwargs)
-    return whole_calls() == before + 1
-
-
-def same(compiled, function, *args, **kwargs):
-    copies = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
-    torch.testing.assert_close(compiled(*args, **kwargs), function(*copies, **kwargs), rtol=0, atol=0)
 
 
 def _sum(x, y):
@@ -221,65 +198,6 @@ def test_numbers_and_keywords():
 
 def _copied_sign(x, number):
     return torch.copysign(x, number) * 1.0
-
-
-def test_gradients_run_python():
-    x = torch.ones(3)
-    compiled = known(_sum, x, x)
-    leaf = torch.ones(3, requires_grad=True)
-    compiled(leaf, x).sum().backward()
-    assert leaf.grad.tolist() == [1, 1, 1]
-    with torch.no_grad():
-        for _ in range(4):
-            assert not compiled(leaf, x).requires_grad
-    with torch.inference_mode():
-        assert compiled(x, x).is_inference()
-
-
-def test_modes_see_the_operators():
-    class Doubled(torch.overrides.TorchFunctionMode):
-        def __torch_function__(self, func, types, args=(), kwargs=None):
-            return func(*args, **(kwargs or {})) * 2
-
-    x = torch.ones(3)
-    compiled = known(_sum, x, x)
-    with Doubled():
-        result = compiled(x, x)
-    assert result.tolist() == [4, 4, 4]
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        product = known(torch.mm, torch.ones(2, 2), torch.ones(2, 2))
-        assert product(torch.ones(2, 2), torch.ones(2, 2)).dtype == torch.bfloat16
-    assert torch.func.vmap(compiled)(x, x).tolist() == [2, 2, 2]
-    assert torch.func.jvp(compiled, (x, x), (x, x))[1].tolist() == [2, 2, 2]
-
-
-def test_attributes_of_a_tensor_stand_before_its_methods():
-    def product(x):
-        return x.mul(2)
-
-    x = torch.ones(3)
-    compiled = known(product, x)
-    x.mul = lambda n: torch.zeros(3)
-    assert compiled(x).tolist() == [0, 0, 0]
-
-
-class _Marked(torch.Tensor):
-    pass
-
-
-def test_subclasses_stay_what_they_are():
-    x = torch.ones(3)
-    compiled = known(_sum, x, x)
-    assert type(compiled(x.as_subclass(_Marked), x)) is _Marked
-
-
-def test_memory_that_others_write_to():
-    array = torch.zeros(3).numpy()
-    compiled = known(_sum, torch.ones(3), torch.ones(3))
-    shared = torch.from_numpy(array)
-    for step in range(3):
-        array[:] = step
-        assert compiled(shared, shared).tolist() == [2 * step] * 3
 
 
 def _row(x, i):
