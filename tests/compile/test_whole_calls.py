@@ -150,6 +150,7 @@ def test_a_name_that_stands_for_another_function(monkeypatch):
     monkeypatch.setitem(globals(), "_gated", lambda x, y: x - y)
     assert compiled(x, x).tolist() == x.tolist()
     monkeypatch.undo()
+    same(compiled, _by_helper, x, x)  # looks at the names again
     assert is_whole(compiled, x, x)
 
 
@@ -160,6 +161,29 @@ def test_a_variable_of_the_function_around():
     assert is_whole(compiled, x)
     take(3.0)
     assert compiled(x).tolist() == [3, 3, 3]
+
+
+WEIGHT = torch.ones(3)
+
+
+def _by_weight(x):
+    return x * WEIGHT
+
+
+def test_tensors_that_names_stand_for(monkeypatch):
+    x = torch.ones(3)
+    compiled = known(_by_weight, x)
+    WEIGHT.fill_(2)
+    assert is_whole(compiled, x) and compiled(x).tolist() == [2, 2, 2]
+    WEIGHT.data = torch.full((2, 3), 3.0)
+    assert compiled(x).tolist() == [[3, 3, 3]] * 2
+    monkeypatch.setitem(globals(), "WEIGHT", torch.full((3,), 4.0))
+    assert compiled(x).tolist() == [4, 4, 4]
+    for _ in range(3):
+        compiled(x)
+    assert is_whole(compiled, x)
+    WEIGHT.requires_grad_()
+    assert compiled(x).requires_grad
 
 
 def test_code_and_defaults_that_are_others(monkeypatch):

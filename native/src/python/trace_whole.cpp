@@ -17,6 +17,8 @@ PyObject* names_read = nullptr;
 
 namespace {
 
+constexpr int kCallsBefore = 3;  // the first learns, the second plans
+
 // Whether nothing is on that sees operators, or gives them other arguments.
 bool plain_here() {
   if (!looks_at(Check::whole_modes)) return true;
@@ -77,6 +79,18 @@ bool WholeCalls::reads_hold() const {
   return true;
 }
 
+void WholeCalls::ask(PyObject* function) {
+  known_.clear();
+  held_.clear();
+  Py_XSETREF(reads_, owned(PyObject_CallOneArg(names_read, function)).give());
+  if (reads_ == Py_None) return;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(reads_); ++i) {
+    PyObject* read = PyTuple_GET_ITEM(reads_, i);
+    PyObject* value = PyTuple_GET_ITEM(read, PyTuple_GET_SIZE(read) - 1);
+    if (is_tensor_exact(value) && std::ranges::find(held_, value) == held_.end()) held_.push_back(value);
+  }
+}
+
 bool WholeCalls::takes(const Known& known, const FunctionCall& c, std::vector<TensorImpl*>& tensors) const {
   const size_t n = count(c);
   if (n != known.constants.size() || !same_names(c.names, known.names)) return false;
@@ -85,6 +99,10 @@ bool WholeCalls::takes(const Known& known, const FunctionCall& c, std::vector<Te
     PyObject* constant = known.constants[i];
     if (constant ? !same_constant(constant, c.args[i]) : !is_plain_tensor(c.args[i])) return false;
     if (!constant) tensors.push_back(unwrap(c.args[i]));
+  }
+  for (PyObject* o : held_) {
+    if (!is_plain_tensor(o)) return false;
+    tensors.push_back(unwrap(o));
   }
   return known.whole->fits(tensors);
 }
@@ -102,16 +120,24 @@ PyObject* WholeCalls::call(const FunctionCall& c) {
 std::optional<WholeCalls::Attempt> WholeCalls::attempt(const FunctionCall& c) {
   if (reads_ == Py_None || attempts_ == kMostAttempts || known_.size() == kMostKnown || c.kwargs || !plain_here())
     return {};
+  if (++calls_ < kCallsBefore) return {};
+  if (!reads_) ask(c.function);
+  if (reads_ != Py_None && !reads_hold()) ++attempts_, ask(c.function);
+  if (reads_ == Py_None) return {};
   Attempt a;
+  const auto add = [&](PyObject* o) {
+    a.tensors.push_back(unwrap(o));
+    a.specs.push_back(TensorSpec::of(*unwrap(o)));
+    a.versions.push_back(unwrap(o)->version());
+  };
   for (size_t i = 0; i < count(c); ++i) {
     const bool tensor = is_plain_tensor(c.args[i]);
     if (!tensor && !is_constant(c.args[i])) return {};
     a.constants.push_back(tensor ? nullptr : c.args[i]);
-    if (!tensor) continue;
-    a.tensors.push_back(unwrap(c.args[i]));
-    a.specs.push_back(TensorSpec::of(*unwrap(c.args[i])));
-    a.versions.push_back(unwrap(c.args[i])->version());
+    if (tensor) add(c.args[i]);
   }
+  if (!std::ranges::all_of(held_, is_plain_tensor)) return {};
+  std::ranges::for_each(held_, add);
   return a;
 }
 
@@ -133,9 +159,7 @@ void WholeCalls::look(Attempt& a, const Session& s, PyObject* result) {
 }
 
 void WholeCalls::keep(Attempt a, const Session& s, const FunctionCall& c) {
-  if (!a.whole || !a.whole->ran(s)) return;
-  if (!reads_) reads_ = owned(PyObject_CallOneArg(names_read, c.function)).give();
-  if (reads_ == Py_None || !reads_hold()) return;
+  if (!a.whole || !a.whole->ran(s) || !reads_hold()) return;
   std::vector<OwnedRef> constants;
   for (PyObject* o : a.constants) constants.emplace_back(Py_XNewRef(o));
   known_.push_back({std::move(constants), OwnedRef{Py_XNewRef(c.names)}, std::move(a.whole), a.tuple});

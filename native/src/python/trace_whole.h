@@ -32,7 +32,7 @@ class WholeCalls {
   std::optional<Attempt> attempt(const FunctionCall&);
   void look(Attempt&, const trace::Session&, PyObject* result);  // before what was deferred runs
   void keep(Attempt, const trace::Session&, const FunctionCall&);
-  PyObject* reads() const { return reads_; }
+  PyObject* reads() const { return reads_; }  // a tuple; None: its calls are never known; null: it was not asked for
 
  private:
   struct Known {
@@ -43,10 +43,12 @@ class WholeCalls {
   };
   bool takes(const Known&, const FunctionCall&, std::vector<TensorImpl*>& tensors) const;
   bool reads_hold() const;
+  void ask(PyObject* function);
   static constexpr size_t kMostKnown = 8;
   static constexpr int kMostAttempts = 16;
-  PyObject* reads_ = nullptr;  // a tuple; None: its calls are never known; null: it was not asked for
-  int attempts_ = 0;
+  PyObject* reads_ = nullptr;
+  std::vector<PyObject*> held_;  // the tensors among that
+  int calls_ = 0, attempts_ = 0;
   std::vector<Known> known_;
   std::vector<TensorImpl*> tensors_;  // of the call that is looked at, and what it gives; they keep their room
   std::vector<Tensor> results_;

@@ -66,7 +66,7 @@ class _Looking:
             if value not in self.functions:
                 self.functions.append(value)
             return True
-        return type(value) in _OPERATORS or type(value) in _VALUES
+        return type(value) in _OPERATORS or type(value) in _VALUES or type(value) is _core.Tensor
 
     def global_read(self, function: FunctionType, name: str) -> Any:
         """What stands under the name; later calls must find it there."""
@@ -124,7 +124,8 @@ class _Looking:
 
 
 def reads(function: Any) -> tuple[tuple[Any, ...], ...] | None:
-    """What the function reads beside its arguments, as the core compares it; None: it may read or write more.
+    """What the function reads beside its arguments, as the core compares it; None: it may read or write more. Tensors among
+    it are the same objects, whose values are read at each call.
 
     (dict, name, value): that stands there; (dict, name): nothing does; (cell, value): it holds that; (function, code,
     defaults, defaults by name).
