@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from whole_calls import is_whole, known, same
+from whole_calls import is_whole, known, product_of_one_dim, same
 
 import shim_torch as torch
 import shim_torch.nn.functional as F
@@ -202,6 +202,16 @@ def test_an_operator_that_was_replaced(monkeypatch):
     compiled = known(_norm, x, x)
     monkeypatch.setattr(torch, "rsqrt", torch.sqrt)
     same(compiled, _norm, x, x)
+
+
+def test_a_method_that_was_replaced(monkeypatch):
+    x = torch.ones(3)
+    compiled = known(product_of_one_dim, x)
+    assert is_whole(compiled, x)
+    monkeypatch.setattr(torch.Tensor, "mul", torch.Tensor.add)
+    assert compiled(x).tolist() == [3, 3, 3]
+    with pytest.raises(AssertionError):
+        compiled(x.view(1, 3))
 
 
 def test_numbers_and_keywords():

@@ -27,3 +27,9 @@ def is_whole(compiled, *args, **kwargs):
 def same(compiled, function, *args, **kwargs):
     copies = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
     torch.testing.assert_close(compiled(*args, **kwargs), function(*copies, **kwargs), rtol=0, atol=0)
+
+
+def product_of_one_dim(x):
+    """Here, where pytest leaves an assert as it is."""
+    assert x.dim() == 1
+    return x.mul(2)

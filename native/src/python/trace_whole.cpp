@@ -38,7 +38,7 @@ bool same_constant(PyObject* a, PyObject* b) {
     const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
     return !std::memcmp(&x, &y, sizeof x);
   }
-  return (PyLong_CheckExact(a) || PyUnicode_CheckExact(a)) && PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+  return PyLong_CheckExact(a) && PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
 // Of no subclass, without attributes of its own, which could stand before a method.
@@ -60,6 +60,7 @@ bool same_names(PyObject* a, PyObject* b) { return a == b || (a && b && PyObject
 // name): they are its own.
 bool WholeCalls::reads_hold() const {
   if (!looks_at(Check::whole_names)) return true;
+  if (TensorType->tp_version_tag != methods_ || !methods_) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(reads_); ++i) {
     PyObject* read = PyTuple_GET_ITEM(reads_, i);
     PyObject* of = PyTuple_GET_ITEM(read, 0);
@@ -82,6 +83,9 @@ bool WholeCalls::reads_hold() const {
 void WholeCalls::ask(PyObject* function) {
   known_.clear();
   held_.clear();
+  owned(PyObject_GetAttrString(
+      reinterpret_cast<PyObject*>(TensorType), "__add__"));  // which gives it a tag, if it has none
+  methods_ = TensorType->tp_version_tag;
   Py_XSETREF(reads_, owned(PyObject_CallOneArg(names_read, function)).give());
   if (reads_ == Py_None) return;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(reads_); ++i) {

@@ -48,6 +48,7 @@ class WholeCalls {
   static constexpr int kMostAttempts = 16;
   PyObject* reads_ = nullptr;
   std::vector<PyObject*> held_;  // the tensors among that
+  unsigned methods_ = 0;         // CPython's number of what attributes tensors have; 0: it has none
   int calls_ = 0, attempts_ = 0;
   std::vector<Known> known_;
   std::vector<TensorImpl*> tensors_;  // of the call that is looked at, and what it gives; they keep their room
