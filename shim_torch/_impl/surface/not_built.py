@@ -18,6 +18,7 @@ NO_ONEDNN = "there are no tensors in oneDNN's layout"
 NO_SPARSE_KERNELS = "there are no block-sparse kernels"
 NO_TRACE = "there is nothing recorded to draw from"
 ONE_PROCESS = "groups have one process"
+NO_AGENT = "torchrun's agent is of another kind, without classes to derive from"
 NO_SCRIPT = "there is no TorchScript: functions stay Python functions"
 
 

@@ -1,0 +1,29 @@
+"""``torch.distributed.elastic.utils.distributed``: ports of this machine that nothing listens on."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+__all__ = ["get_free_port", "get_socket_with_port"]
+
+
+def get_socket_with_port() -> socket.socket:
+    """A socket that listens on a port of this machine; the caller closes it."""
+    kinds = socket.getaddrinfo("localhost", None, type=socket.SOCK_STREAM)
+    for family, kind, protocol, _, _ in kinds:
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.bind(("localhost", 0))
+            made.listen(0)
+        except OSError:
+            made.close()
+        else:
+            return made
+    raise RuntimeError("Failed to create a socket")
+
+
+def get_free_port() -> int:
+    """A port that was free a moment ago."""
+    with contextlib.closing(get_socket_with_port()) as found:
+        return int(found.getsockname()[1])
