@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
+from functools import lru_cache
 from typing import Any
 
 from shim_torch._impl.extensions import cuda_libraries
@@ -14,7 +16,19 @@ LIBRARIES = ("c10", "torch", "torch_cpu")
 
 def linked(libraries: Any) -> list[str]:
     """The linker's arguments: the stand-ins define nothing, but name what is to be loaded first."""
-    return ["-Wl,--no-as-needed", f"-L{stand_ins.folder()}", *(f"-l{library}" for library in libraries)]
+    named = [f"-l{library}" for library in libraries]
+    return ["-Wl,--no-as-needed", f"-L{stand_ins.folder()}", *named, *_openmp(os.environ.get("CXX", "c++"))]
+
+
+@lru_cache(maxsize=4)
+def _openmp(compiler: str) -> list[str]:
+    """GCC's OpenMP, where a source uses it: PyTorch's libraries bring it along, so that sources link without naming it."""
+    try:
+        asked = [*shlex.split(compiler), "-print-file-name=libgomp.so"]
+        found = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
+    except OSError:  # it is refused where it is used
+        return []
+    return ["-Wl,--push-state,--as-needed", "-lgomp", "-Wl,--pop-state"] if os.path.isabs(found) else []
 
 
 def flags_of(flags: list[str], name: str) -> list[str]:
