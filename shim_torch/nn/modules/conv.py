@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from shim_torch._impl.nn.modules.building import draw_by_fan_in, make_parameters, settings_beside
@@ -155,13 +156,14 @@ class _ConvTransposeNd(_ConvNd):
         in_channels: int,
         out_channels: int,
         kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Any = 1,
-        padding_mode: str = "zeros",
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        transposed: bool,
+        output_padding: Any,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
         device: Any = None,
         dtype: Any = None,
     ) -> None:
@@ -174,7 +176,7 @@ class _ConvTransposeNd(_ConvNd):
             stride,
             padding,
             dilation,
-            True,
+            transposed,
             output_padding,
             groups,
             bias,
@@ -218,19 +220,38 @@ class _ConvTransposeNd(_ConvNd):
         return [n - low for n, low in zip(wanted, least, strict=True)]
 
 
-class ConvTranspose1d(_ConvTransposeNd):
+class _ConvTranspose(_ConvTransposeNd):
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+        output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros",
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+
+class ConvTranspose1d(_ConvTranspose):
     """Transposed convolution of (N, C_in, L) or (C_in, L); weight (C_in, C_out / groups, kernel), bias (C_out,)."""
 
     _dims = 1
 
 
-class ConvTranspose2d(_ConvTransposeNd):
+class ConvTranspose2d(_ConvTranspose):
     """Transposed convolution of (N, C_in, H, W) or (C_in, H, W); weight (C_in, C_out / groups, kH, kW)."""
 
     _dims = 2
 
 
-class ConvTranspose3d(_ConvTransposeNd):
+class ConvTranspose3d(_ConvTranspose):
     """Transposed convolution of (N, C_in, D, H, W) or (C_in, D, H, W); weight (C_in, C_out / groups, kD, kH, kW)."""
 
     _dims = 3
+
+
+class _ConvTransposeMixin(_ConvTransposeNd):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        text = "`_ConvTransposeMixin` is a deprecated internal class. Please consider using public APIs."
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        super().__init__(*args, **kwargs)
