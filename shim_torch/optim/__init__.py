@@ -32,7 +32,8 @@ __all__ = [
 ]
 for _class in (SGD, Adam, AdamW, Adagrad, RMSprop, ASGD, Adadelta, Adamax, NAdam, RAdam, Rprop):
     _class.__module__ = f"torch.optim.{_class.__name__.lower()}"
-LBFGS.__module__, Adafactor.__module__, Muon.__module__ = (f"torch.optim.{n}" for n in ("lbfgs", "_adafactor", "_muon"))
+del _class  # libraries register every optimizer that dir() names
+LBFGS.__module__, Adafactor.__module__, Muon.__module__ = "torch.optim.lbfgs", "torch.optim", "torch.optim"
 SparseAdam.__module__ = "torch.optim.sparse_adam"
 Optimizer.__module__ = "torch.optim.optimizer"
 
