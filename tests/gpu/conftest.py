@@ -26,7 +26,8 @@ def pytest_configure(config):
     if torch.cuda.is_available():
         from compat import enable_torch_proxy
 
-        enable_torch_proxy(scope={"triton", "liger_kernel", "conch", "triton_kernels", "gpu_kernels", "flag_gems"})
+        libraries = {"liger_kernel", "conch", "triton_kernels", "flag_gems", "fla", "gemlite", "flashinfer", "quack"}
+        enable_torch_proxy(scope={"triton", "tilelang", "tvm_ffi", "gpu_kernels"} | libraries)
 
 
 @pytest.fixture
