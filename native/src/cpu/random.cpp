@@ -79,9 +79,10 @@ void fill_normal_singly(const Tensor& out, double mean, double deviation, Mersen
 }
 
 void fill_exponential(const Tensor& out, double rate, Mersenne& source) {
+  const double scale = -1.0 / rate;
   drawn_into(out, [&]<class T>(T* x) {
     from_words<2>(
-        out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(-std::log1p(-unit(joined(w))) / rate); });
+        out->numel(), source, [&](int64_t i, const uint32_t* w) { x[i] = T(scale * std::log1p(-unit(joined(w)))); });
   });
 }
 

@@ -64,6 +64,7 @@ torch.linspace(300, 1, 3, dtype=torch.int8)
 torch.linspace(-7.9, 7.9, 9, dtype=torch.uint8)
 [torch.logspace(0, 2.1, 4, dtype=t) for t in (torch.uint8, torch.int64)]
 torch.logspace(1, 1.9, 7, dtype=torch.int32)
+[torch.logspace(a, b, n, dtype=t) for a, b, n in ((0.3, 4.71, 13), (-0.3, 0.1, 7), (0.5, 3, 1)) for t in (torch.float16, torch.bfloat16)]
 vmap(lambda t: torch.aminmax(t))(batch)
 vmap(lambda t: torch.aminmax(t, dim=0, keepdim=True), 1)(batch)
 vmap(lambda t: torch.aminmax(t, keepdim=True))(batch)

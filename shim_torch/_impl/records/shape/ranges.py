@@ -213,11 +213,11 @@ def _ends(start: Any, end: Any, dtype: Any) -> tuple[Any, Any]:
     return first, last
 
 
-def _spaced(xp, start, end, steps):
+def _spaced(xp, start, end, steps, span=None):
     i = xp.arange(steps, dtype="float64")
     if steps < 2:
         return i + start
-    step = (end - start) / (steps - 1)
+    step = (end - start if span is None else span) / (steps - 1)
     return xp.where(i < steps // 2, start + step * i, end - step * (steps - 1 - i))
 
 
@@ -243,7 +243,12 @@ _spaced_by_tensors("logspace", "float base=10.0, ")
 def logspace(xp, start, end, steps, base, dtype, layout, device, pin_memory):
     """``base`` to the powers that ``linspace(start, end, steps)`` has, in a dtype found as there.
 
-    The powers are computed in double precision. RuntimeError for a negative number of steps.
+    The powers are computed in double precision, between ends whose distance is rounded, as they are, where the dtype has
+    16 bits. RuntimeError for a negative number of steps.
     """
     found = _logspace_dtype(start, end, dtype)
+    if found in (_core.float16, _core.bfloat16):
+        start, end = (torch.full((), v, dtype=found).item() for v in (start, end))
+        span = torch.full((), end - start, dtype=found).item()
+        return _as(xp, xp.power(float(base), _spaced(xp, start, end, steps, span)), found)
     return _as(xp, xp.power(float(base), _spaced(xp, *_ends(start, end, found), steps)), found)

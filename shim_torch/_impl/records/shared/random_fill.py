@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from shim_torch._impl.autograd.grad_mode import no_grad
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.random_range import checked
@@ -114,7 +116,8 @@ def rrelu_slopes(self: Any, lower: float, upper: float, generator: Any) -> Any:
     if _core.unseen(self):  # PyTorch's kernel draws for the values that need a slope, and no others
         falls = self <= 0
         drawn = _core.empty_tensor((int(falls.sum()),), _core.float64, self.device)
-        drawn.uniform_(lower, upper, generator=generator)
+        low, high = (x if self.dtype is _core.float64 else float(np.float32(x)) for x in (lower, upper))
+        drawn.uniform_(generator=generator).mul_(high - low).add_(low)  # rounded twice, where uniform_ rounds once
         return torch.ones_like(self).masked_scatter_(falls, drawn.to(self.dtype))
     slope = _core.empty_tensor(self.shape, _core.float32, self.device).uniform_(lower, upper, generator=generator)
     return slope.to(self.dtype).masked_fill(self > 0, 1.0)

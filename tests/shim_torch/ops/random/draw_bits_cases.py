@@ -38,7 +38,12 @@ CASES = [
         f"[bits(lambda t, g: torch.randn(len(t), dtype=t.dtype, generator=g), n, torch.{d}) for n in sizes]"
         for d in DTYPES
     ),
-    "[bits(lambda t, g: t.exponential_(1.7, generator=g), n, torch.float32) for n in sizes]",
+    *(f"[bits(lambda t, g: t.exponential_(1.7, generator=g), n, torch.{d}) for n in sizes]" for d in DTYPES[:2]),
+    *(
+        f"[bits(lambda t, g: torch.rrelu(t, {bounds}, True, generator=g), n, torch.{d}) for n in sizes]"
+        for bounds in ("1 / 8, 1 / 3", "-0.7, 0.1")
+        for d in DTYPES[:2]
+    ),
     "[bits(lambda t, g: torch.nn.init.trunc_normal_(t, generator=g), n, torch.float32) for n in sizes]",
     "[bits(lambda t, g: torch.nn.init.kaiming_uniform_(t.reshape(1, -1), generator=g), n, torch.float32) for n in sizes]",
     "[linear(n) for n in (1, 8, 16, 100, 1000)]",
