@@ -1,5 +1,6 @@
 """How results and gradients of ``einsum`` lie in memory, for operands that are transposed."""
 
+import numpy as np
 import pytest
 
 import shim_torch as torch
@@ -10,6 +11,33 @@ CASES = [  # equation, how the operands' dims lie, strides of the result and of 
     ("ij,ij->ij", (True, True), (1, 3), [(4, 1), (4, 1)]),
     ("ij,b->ijb", (True, False), (2, 6, 1), [(4, 1), (1,)]),
 ]
+
+SIZES = dict(zip("abcde", range(2, 7), strict=True))
+STRIDES = {  # of results of contiguous operands, as PyTorch 2.13 has them
+    "edc->cd": (5, 1),
+    "b,cbe->eb": (3, 1),
+    "dac,d->ad": (5, 1),
+    "dc,abc->bda": (2, 6, 1),
+    "cde,dce->ec": (4, 1),
+    "ec,bed->dbc": (12, 4, 1),
+    "ab,d,ed->eba": (6, 2, 1),
+    "eda,de,b->de": (6, 1),
+    "c,ace,aed->adc": (20, 4, 1),
+    "ecb,b->ec": (4, 1),
+    "cb,ca": (3, 1),
+    "ac,c,ecd->da": (1, 5),
+    "ced,acb->be": (1, 3),
+}
+
+
+@pytest.mark.parametrize("equation, strides", STRIDES.items())
+def test_strides_of_results(equation, strides):
+    operands = [torch.rand([SIZES[n] for n in names]) for names in equation.split("->")[0].split(",")]
+    found = torch.einsum(equation, *operands)
+    assert found.stride() == strides
+    doubles = [t.double().numpy() for t in operands]
+    exact = np.einsum(equation, *doubles)
+    torch.testing.assert_close(found.double(), torch.from_numpy(exact))
 
 
 @pytest.mark.parametrize("equation, transposed, result, gradients", CASES)

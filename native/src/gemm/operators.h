@@ -29,20 +29,23 @@ Outcome<Tensor> outer_product(const Tensor& self, const Tensor& other);
 const char* no_outer_product(const Tensor& self, const Tensor& other);           // why there is none; null: there is
 Outcome<Tensor> outer_gradient(const Tensor& grad_output, const Tensor& other);  // by self
 Outcome<Tensor> outer_gradient_other(const Tensor& grad_output, const Tensor& self);  // by the other vector
-Outcome<Tensor> added_product(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha);
+Outcome<Tensor> added_product(
+    Registered<Product>, const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha);
 Outcome<Tensor> activated_product(
     const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha, bool use_gelu);
 // Summed in float32 of 16-bit matrices.
-Outcome<Tensor> product_in_dtype(const Tensor& a, const Tensor& b, DType out_dtype);
-Outcome<Tensor> added_product_in_dtype(
-    const Tensor& self, const Tensor& a, const Tensor& b, DType out_dtype, Scalar beta, Scalar alpha);
+Outcome<Tensor> product_in_dtype(Registered<Product>, const Tensor& a, const Tensor& b, DType out_dtype);
+Outcome<Tensor> added_product_in_dtype(Registered<Product>, const Tensor& self, const Tensor& a, const Tensor& b,
+    DType out_dtype, Scalar beta, Scalar alpha);
 // Written where it is to be, with no result in between.
-Outcome<const Tensor&> product_out(PlainTensor a, PlainTensor b, PlainTensor out);
-Outcome<const Tensor&> product_in_dtype_out(PlainTensor a, PlainTensor b, DType out_dtype, PlainTensor out);
+Outcome<const Tensor&> product_out(Registered<Product>, PlainTensor a, PlainTensor b, PlainTensor out);
+Outcome<const Tensor&> product_in_dtype_out(
+    Registered<Product>, PlainTensor a, PlainTensor b, DType out_dtype, PlainTensor out);
 Outcome<const Tensor&> added_product_out(
-    PlainTensor self, PlainTensor a, PlainTensor b, Scalar beta, Scalar alpha, PlainTensor out);
-Outcome<const Tensor&> added_product_in_dtype_out(
-    PlainTensor self, PlainTensor a, PlainTensor b, DType out_dtype, Scalar beta, Scalar alpha, PlainTensor out);
-Outcome<const Tensor&> added_product_(PlainTensor self, PlainTensor a, PlainTensor b, Scalar beta, Scalar alpha);
+    Registered<Product>, PlainTensor self, PlainTensor a, PlainTensor b, Scalar beta, Scalar alpha, PlainTensor out);
+Outcome<const Tensor&> added_product_in_dtype_out(Registered<Product>, PlainTensor self, PlainTensor a, PlainTensor b,
+    DType out_dtype, Scalar beta, Scalar alpha, PlainTensor out);
+Outcome<const Tensor&> added_product_(
+    Registered<Product>, PlainTensor self, PlainTensor a, PlainTensor b, Scalar beta, Scalar alpha);
 
 }  // namespace shim::gemm

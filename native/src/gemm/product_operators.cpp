@@ -19,8 +19,6 @@ bool product_fits(Product kind, const TensorImpl& a, const TensorImpl& b) {
   return false;
 }
 
-Product matrices_or_batches(const Tensor& a) { return a->dim() == 3 ? Product::bmm : Product::mm; }
-
 double work_of_product(const Tensor& a, const Tensor& b) { return double(a->numel()) * double(last(*b)); }
 
 bool is_complex_factor(Scalar n) { return n.type == Scalar::Complex; }
@@ -34,20 +32,21 @@ Dims sizes_of_product(const Tensor& a, const Tensor& b) {
 bool broadcasts(const Tensor& t, const Dims& sizes) { return spreads(*t, sizes.data(), int(sizes.size())); }
 
 // Why a product in another dtype is not one of ours; null: it is. `self` may be null.
-const char* unfit_in_dtype(const Tensor& self, const Tensor& a, const Tensor& b, DType to) {
+const char* unfit_in_dtype(Product kind, const Tensor& self, const Tensor& a, const Tensor& b, DType to) {
   if (!floats(*a)) return kNotFloats.reason;
   if (!alike(*a, *b)) return kNotAlike.reason;
   if (result_dtype(to, a->dtype()) == DType::undefined) return kNoSuchResult.reason;
-  if (!product_fits(matrices_or_batches(a), *a, *b)) return kNotFitting.reason;
+  if (!product_fits(kind, *a, *b)) return kNotFitting.reason;
   if (a->dim() == 3 && a->device().is_cpu()) return "batches on the CPU, which PyTorch refuses";
   if (!self) return nullptr;
   if (!floats(*self) || self->device() != a->device()) return kNotAlike.reason;
   return broadcasts(self, sizes_of_product(a, b)) ? nullptr : kNotFitting.reason;
 }
 
-Outcome<Tensor> in_dtype(const Tensor& self, const Tensor& a, const Tensor& b, DType to, Scalar beta, Scalar alpha) {
+Outcome<Tensor> in_dtype(
+    Product kind, const Tensor& self, const Tensor& a, const Tensor& b, DType to, Scalar beta, Scalar alpha) {
   if (is_complex_factor(beta) || is_complex_factor(alpha)) return kComplexFactor;
-  if (const char* why = unfit_in_dtype(self, a, b, to)) return NotMine{why};
+  if (const char* why = unfit_in_dtype(kind, self, a, b, to)) return NotMine{why};
   return or_not_mine(computed(*a, work_of_product(a, b),
                          [&] { return product_in(to, self, a, b, beta.to_double(), alpha.to_double()); }),
       kNoProduct.reason);
@@ -55,6 +54,7 @@ Outcome<Tensor> in_dtype(const Tensor& self, const Tensor& a, const Tensor& b, D
 
 // What a product into `out` is made of; `self` may be null. `typed`: out_dtype was asked for.
 struct Into {
+  Product kind;
   const Tensor &out, &self, &a, &b;
   Scalar beta{}, alpha{Scalar::Int, 1};
   bool typed = false;
@@ -72,7 +72,7 @@ const char* unfit_into(const Into& p) {
   const DType dtype = p.typed ? result_dtype(p.dtype, p.a->dtype()) : p.a->dtype();
   if (dtype == DType::undefined || p.out->dtype() != dtype) return kNoSuchResult.reason;
   if (p.typed && p.a->dim() == 3 && p.a->device().is_cpu()) return "batches on the CPU, which PyTorch refuses";
-  if (!product_fits(matrices_or_batches(p.a), *p.a, *p.b)) return kNotFitting.reason;
+  if (!product_fits(p.kind, *p.a, *p.b)) return kNotFitting.reason;
   const Dims sizes = sizes_of_product(p.a, p.b);
   if (!std::ranges::equal(sizes, p.out->sizes())) return "a result of other sizes";
   if (!p.self) return nullptr;
@@ -151,14 +151,14 @@ Outcome<Tensor> outer_gradient_other(const Tensor& grad_output, const Tensor& se
       computed(g, double(g.numel()), [&] { return outer_backward_other(grad_output, self); }), kNoProduct.reason);
 }
 
-Outcome<Tensor> added_product(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+Outcome<Tensor> added_product(
+    Registered<Product> kind, const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
   if (is_complex_factor(beta) || is_complex_factor(alpha)) return kComplexFactor;
   if (!floats(*a)) return kNotFloats;
   if (!alike(*a, *b) || !alike(*a, *self)) return kNotAlike;
-  const Product kind = b->dim() == 1 && a->dim() != 3 ? Product::mv : matrices_or_batches(a);
-  if (!product_fits(kind, *a, *b)) return kNotFitting;
+  if (!product_fits(*kind, *a, *b)) return kNotFitting;
   Dims sizes = sizes_of_product(a, b);
-  if (kind == Product::mv) sizes.pop_back();
+  if (*kind == Product::mv) sizes.pop_back();
   if (!broadcasts(self, sizes)) return kNotFitting;
   return or_not_mine(
       computed(*a, work_of_product(a, b), [&] { return addmm(self, a, b, beta.to_double(), alpha.to_double()); }),
@@ -180,35 +180,37 @@ Outcome<Tensor> activated_product(
       kNoProduct.reason);
 }
 
-Outcome<Tensor> product_in_dtype(const Tensor& a, const Tensor& b, DType out_dtype) {
-  return in_dtype(kNothing, a, b, out_dtype, Scalar{}, Scalar{Scalar::Int, 1});
+Outcome<Tensor> product_in_dtype(Registered<Product> kind, const Tensor& a, const Tensor& b, DType out_dtype) {
+  return in_dtype(*kind, kNothing, a, b, out_dtype, Scalar{}, Scalar{Scalar::Int, 1});
 }
 
-Outcome<Tensor> added_product_in_dtype(
-    const Tensor& self, const Tensor& a, const Tensor& b, DType out_dtype, Scalar beta, Scalar alpha) {
-  return in_dtype(self, a, b, out_dtype, beta, alpha);
+Outcome<Tensor> added_product_in_dtype(Registered<Product> kind, const Tensor& self, const Tensor& a, const Tensor& b,
+    DType out_dtype, Scalar beta, Scalar alpha) {
+  return in_dtype(*kind, self, a, b, out_dtype, beta, alpha);
 }
 
-Outcome<const Tensor&> product_out(PlainTensor a, PlainTensor b, PlainTensor out) {
-  return into({*out, kNothing, *a, *b});
+Outcome<const Tensor&> product_out(Registered<Product> kind, PlainTensor a, PlainTensor b, PlainTensor out) {
+  return into({*kind, *out, kNothing, *a, *b});
 }
 
-Outcome<const Tensor&> product_in_dtype_out(PlainTensor a, PlainTensor b, DType out_dtype, PlainTensor out) {
-  return into({.out = *out, .self = kNothing, .a = *a, .b = *b, .typed = true, .dtype = out_dtype});
+Outcome<const Tensor&> product_in_dtype_out(
+    Registered<Product> kind, PlainTensor a, PlainTensor b, DType out_dtype, PlainTensor out) {
+  return into({.kind = *kind, .out = *out, .self = kNothing, .a = *a, .b = *b, .typed = true, .dtype = out_dtype});
 }
 
-Outcome<const Tensor&> added_product_out(
-    PlainTensor self, PlainTensor a, PlainTensor b, Scalar beta, Scalar alpha, PlainTensor out) {
-  return into({*out, *self, *a, *b, beta, alpha});
+Outcome<const Tensor&> added_product_out(Registered<Product> kind, PlainTensor self, PlainTensor a, PlainTensor b,
+    Scalar beta, Scalar alpha, PlainTensor out) {
+  return into({*kind, *out, *self, *a, *b, beta, alpha});
 }
 
-Outcome<const Tensor&> added_product_in_dtype_out(
-    PlainTensor self, PlainTensor a, PlainTensor b, DType out_dtype, Scalar beta, Scalar alpha, PlainTensor out) {
-  return into({*out, *self, *a, *b, beta, alpha, true, out_dtype});
+Outcome<const Tensor&> added_product_in_dtype_out(Registered<Product> kind, PlainTensor self, PlainTensor a,
+    PlainTensor b, DType out_dtype, Scalar beta, Scalar alpha, PlainTensor out) {
+  return into({*kind, *out, *self, *a, *b, beta, alpha, true, out_dtype});
 }
 
-Outcome<const Tensor&> added_product_(PlainTensor self, PlainTensor a, PlainTensor b, Scalar beta, Scalar alpha) {
-  return into({*self, *self, *a, *b, beta, alpha});
+Outcome<const Tensor&> added_product_(
+    Registered<Product> kind, PlainTensor self, PlainTensor a, PlainTensor b, Scalar beta, Scalar alpha) {
+  return into({*kind, *self, *self, *a, *b, beta, alpha});
 }
 
 }  // namespace shim::gemm

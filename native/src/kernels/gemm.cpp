@@ -30,17 +30,19 @@ Outcome<Tensor> outer(const Tensor& self, const Tensor& other) {
   return recorded_call(*kept, self, other);
 }
 
+constexpr Product kMatrices = Product::mm, kMatrixAndVector = Product::mv, kBatches = Product::bmm,
+                  kVectors = Product::dot;
+
 void register_products() {
-  static constexpr Product mm = Product::mm, mv = Product::mv, bmm = Product::bmm, dot = Product::dot;
-  register_kernel<&gemm::product>("mm", &mm);
-  register_kernel<&gemm::product>("mv", &mv);
-  register_kernel<&gemm::product>("bmm", &bmm);
-  register_kernel<&gemm::product>("dot", &dot);
+  register_kernel<&gemm::product>("mm", &kMatrices);
+  register_kernel<&gemm::product>("mv", &kMatrixAndVector);
+  register_kernel<&gemm::product>("bmm", &kBatches);
+  register_kernel<&gemm::product>("dot", &kVectors);
   // Natively only where no history is kept, so that its graph is that of mm and bmm.
   register_kernel<&gemm::matmul_operator, kAnyWithoutHistory>("matmul");
-  register_kernel<&gemm::added_product>("addmm");
-  register_kernel<&gemm::added_product>("addmv");
-  register_kernel<&gemm::added_product>("baddbmm");
+  register_kernel<&gemm::added_product>("addmm", &kMatrices);
+  register_kernel<&gemm::added_product>("addmv", &kMatrixAndVector);
+  register_kernel<&gemm::added_product>("baddbmm", &kBatches);
   register_kernel<&gemm::activated_product>("_addmm_activation");
   register_kernel<&outer>("outer");
   register_kernel<&gemm::outer_product>("_outer");
@@ -49,20 +51,20 @@ void register_products() {
 }
 
 void register_products_elsewhere() {
-  register_kernel<&gemm::product_in_dtype>("mm_dtype");
-  register_kernel<&gemm::product_in_dtype>("bmm_dtype");
-  register_kernel<&gemm::added_product_in_dtype>("addmm_dtype");
-  register_kernel<&gemm::added_product_in_dtype>("baddbmm_dtype");
-  register_kernel<&gemm::product_out>("mm_out");
-  register_kernel<&gemm::product_out>("bmm_out");
-  register_kernel<&gemm::product_in_dtype_out>("mm_dtype_out");
-  register_kernel<&gemm::product_in_dtype_out>("bmm_dtype_out");
-  register_kernel<&gemm::added_product_out>("addmm_out");
-  register_kernel<&gemm::added_product_out>("baddbmm_out");
-  register_kernel<&gemm::added_product_in_dtype_out>("addmm_dtype_out");
-  register_kernel<&gemm::added_product_in_dtype_out>("baddbmm_dtype_out");
-  register_kernel<&gemm::added_product_>("addmm_");
-  register_kernel<&gemm::added_product_>("baddbmm_");
+  register_kernel<&gemm::product_in_dtype>("mm_dtype", &kMatrices);
+  register_kernel<&gemm::product_in_dtype>("bmm_dtype", &kBatches);
+  register_kernel<&gemm::added_product_in_dtype>("addmm_dtype", &kMatrices);
+  register_kernel<&gemm::added_product_in_dtype>("baddbmm_dtype", &kBatches);
+  register_kernel<&gemm::product_out>("mm_out", &kMatrices);
+  register_kernel<&gemm::product_out>("bmm_out", &kBatches);
+  register_kernel<&gemm::product_in_dtype_out>("mm_dtype_out", &kMatrices);
+  register_kernel<&gemm::product_in_dtype_out>("bmm_dtype_out", &kBatches);
+  register_kernel<&gemm::added_product_out>("addmm_out", &kMatrices);
+  register_kernel<&gemm::added_product_out>("baddbmm_out", &kBatches);
+  register_kernel<&gemm::added_product_in_dtype_out>("addmm_dtype_out", &kMatrices);
+  register_kernel<&gemm::added_product_in_dtype_out>("baddbmm_dtype_out", &kBatches);
+  register_kernel<&gemm::added_product_>("addmm_", &kMatrices);
+  register_kernel<&gemm::added_product_>("baddbmm_", &kBatches);
 }
 
 }  // namespace

@@ -86,6 +86,15 @@ void store(PyObject* out, PyObject* result, const Operator& f, const std::string
   store_output(Tensor(unwrap(out)), Tensor(unwrap(result)), f, argument, how, any_dtype);
 }
 
+// What is read cannot be resized to be written.
+void check_written_input(const Operator& f, PyObject* const* args, size_t inputs, const TensorImpl& result) {
+  if (!f.pointwise || !is_tensor(args[inputs])) return;
+  const TensorImpl& out = *unwrap(args[inputs]);
+  for (size_t i = 0; i < inputs; ++i)
+    CHECK(Kind::Runtime, args[i] != args[inputs] || std::ranges::equal(out.sizes(), result.sizes()),
+        "output with shape ", bracketed(out.sizes()), " doesn't match the broadcast shape ", bracketed(result.sizes()));
+}
+
 // A list of results into a list of tensors; PyTorch's functions of that kind return nothing.
 PyObject* store_list(PyObject* outs, PyObject* results, const Operator& f) {
   const Py_ssize_t given = PySequence_Fast_GET_SIZE(outs), n = PySequence_Fast_GET_SIZE(results);
@@ -190,6 +199,7 @@ PyObject* run_out(Operator& op, PyObject** args, size_t n) {
   if (outs == 1 && f.schema.returns[0].type.list) return store_list(args[inputs], result.o, f);
   if (outs == 1) {
     // The absolute values of complex numbers go into any out that takes real ones.
+    if (is_tensor(result.o)) check_written_input(f, args, inputs, *unwrap(result.o));
     const bool of_complex = f.schema.name == "abs" && is_tensor(args[0]) && is_complex(unwrap(args[0])->dtype());
     store(args[inputs], result.o, f, "out", resized_by(f), of_complex);
     return Py_NewRef(args[inputs]);

@@ -61,9 +61,9 @@ def _plan(equation: str, left_dims: int, right_dims: int) -> _Plan | None:
     """None where the equation is more than one product of matrices, or wrong."""
     names, arrow, out = (part.replace(" ", "") for part in equation.partition("->"))
     a, _, b = names.partition(",")
-    kept_first = [n for n in a if n in b and n in out]
-    swapped = bool(set(a) - set(b)) and list(out) == kept_first + [n for n in b if n not in a] + [
-        n for n in a if n not in b
+    kept_first = [n for n in out if n in a and n in b]
+    swapped = bool(set(a) - set(b)) and list(out) == kept_first + [n for n in out if n not in a] + [
+        n for n in out if n not in b
     ]
     if swapped and set(b) - set(a):
         a, b, left_dims, right_dims = b, a, right_dims, left_dims
@@ -72,9 +72,9 @@ def _plan(equation: str, left_dims: int, right_dims: int) -> _Plan | None:
     plain = all(s.isascii() and (s.isalpha() or not s) and len(set(s)) == len(s) for s in (a, b, out))
     if not arrow or not plain or len(a) != left_dims or len(b) != right_dims or not set(out) <= set(a + b):
         return None
-    batch, summed = [n for n in a if n in b and n in out], [n for n in a if n in b and n not in out]
-    rows, columns = [n for n in a if n not in b], [n for n in b if n not in a]
-    if not summed or not set(rows + columns) <= set(out):
+    batch, summed = [n for n in out if n in a and n in b], [n for n in a if n in b and n not in out]
+    rows, columns = [n for n in out if n not in b], [n for n in out if n not in a]
+    if not summed or not set(a + b) - set(summed) <= set(out):
         return None
     made = batch + rows + columns
     return _Plan(
@@ -143,6 +143,12 @@ def _contract(parsed: list[list[str]], tensors: list[Any], out: list[str]) -> An
                     f"einsum(): subscript {name} has size {n} for operand {k} which does not broadcast with previously seen size {sizes[name]}"
                 )
             sizes[name] = max(n, sizes.get(name, 1)) if n else 0
+    # In the result's order from the start, what is summed behind it: sums and products of these are contiguous.
+    places = {name: at for at, name in enumerate([*out, *sorted(set(sizes) - set(out))])}
+    for k, parts in enumerate(parsed):
+        if (ordered := sorted(parts, key=places.__getitem__)) != parts:
+            tensors[k] = tensors[k].permute([parts.index(n) for n in ordered])
+            parsed[k] = ordered
     names, x = parsed[0], tensors[0]
     for k in range(1, len(tensors)):
         later = set(out).union(*parsed[k + 1 :]) if k + 1 < len(parsed) else set(out)
@@ -158,9 +164,11 @@ def _pair(
     a: list[str], x: Any, b: list[str], y: Any, later: set[str], sizes: dict[str, int], out: list[str]
 ) -> tuple[list[str], Any]:
     """Two operands into one: names only they have are summed, the shared kept ones are a batch."""
+    whole = True
     for names, other in ((a, b), (b, a)):
         drop = [i for i, n in enumerate(names) if n not in other and n not in later]
         if drop:
+            whole = False
             if names is a:
                 x, a = x.sum(drop), [n for n in a if n in b or n in later]
             else:
@@ -171,6 +179,9 @@ def _pair(
     if not summed:  # element by element, in the order of the result
         order = [*(n for n in out if n in a or n in b), *(n for n in batch + only_a + only_b if n not in out)]
         return order, _in_order(x, a, order) * _in_order(y, b, order)
+
+    if whole and only_a and batch + only_b + only_a == out:  # the other way about it is in the result's order
+        a, x, b, y, only_a, only_b = b, y, a, x, only_b, only_a
 
     def arranged(t: Any, names: list[str], order: list[str]) -> Any:
         t = t.permute([names.index(n) for n in order])
