@@ -14,9 +14,8 @@ from shim_torch._impl.library import registrations as _registrations
 from shim_torch._impl.library.schema_types import check_type_names
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
-from shim_torch._library.custom_ops import (
-    qualified_name as _qualified_name,
-)
+from shim_torch._library.custom_ops import CustomOpDef
+from shim_torch._library.custom_ops import qualified_name as _qualified_name
 
 
 @dataclass
@@ -42,6 +41,9 @@ class FakeImplHolder:
         function = _core.kernels_of(name, overload).get("Meta") if overload in _core.operator_overloads(name) else None
         if function is None:
             return None
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, CustomOpDef) and owner._abstract_fn is not None:
+            function = owner._abstract_fn
         code = inspect.unwrap(function).__code__
         return Kernel(function, f"{code.co_filename}:{code.co_firstlineno}")
 

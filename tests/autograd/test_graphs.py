@@ -192,6 +192,17 @@ def test_no_forgotten_detach():
         b.backward()
 
 
+def test_detaching_in_inference_mode_does_nothing():
+    a = torch.ones(2, requires_grad=True).clone()
+    view = a[0]
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        view.detach_()
+    with torch.inference_mode():
+        view.detach_()
+        a.detach_()
+    assert a.requires_grad and view.requires_grad
+
+
 def test_gradcheck_finds_wrong_gradients():
     class Wrong(torch.autograd.Function):
         @staticmethod

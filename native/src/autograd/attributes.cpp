@@ -150,7 +150,7 @@ void resize_memory(TensorImpl& t, IntArrayRef sizes, std::optional<MemoryFormat>
 
 void detach_(TensorImpl& t) {
   AutogradMeta* m = t.autograd();
-  if (!m) return;
+  if (!m || InferenceMode::enabled()) return;  // what autograd's kernel does, which is left out there
   CHECK(Kind::Runtime, !m->base,
       "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
       "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "

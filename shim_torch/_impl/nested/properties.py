@@ -153,9 +153,10 @@ def _nested_storage_offsets(func: Any, args: Any, kwargs: Any) -> Any:
 def _is_same_size(func: Any, args: Any, kwargs: Any) -> bool:
     a, b = args[0], args[1] if len(args) > 1 else kwargs["other"]
     if not (is_nested(a) and is_nested(b)):
+        is_or_not = ["is" if is_nested(t) else "is not" for t in (a, b)]
         raise RuntimeError(
-            "Expected both self and other to be nested, but got a "
-            f"{'nested' if is_nested(a) else 'non-nested'} self and {'nested' if is_nested(b) else 'non-nested'} other"
+            "Expected both self and other to be nested tensors. "
+            f"Self {is_or_not[0]} nested. While Other {is_or_not[1]} nested."
         )
     if isinstance(a, NestedTensor) and isinstance(b, NestedTensor):
         return a._size == b._size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.nn.modules import hooks, registration
@@ -78,6 +78,7 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"  # libraries compare names with it
 class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
     """Base class of neural network layers: parameters, buffers, sub-modules, hooks and state (torch.nn.Module)."""
 
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
     dump_patches = False
     _version = 1
     training: bool

@@ -42,6 +42,19 @@ def test_a_registered_fake_is_found_with_its_place():
         assert torch.ops.registrations.faked(torch.empty(2, device="meta")).shape == (3,)
 
 
+def test_a_fake_of_a_custom_op_is_found_with_its_place():
+    @torch.library.custom_op("registrations::made", mutates_args=())
+    def made(x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    @made.register_fake
+    def fake(x):
+        return x.new_empty(x.shape)
+
+    kernel = simple_registry.singleton.find("registrations::made").fake_impl.kernel
+    assert kernel.func is fake and kernel.source == f"{__file__}:{fake.__code__.co_firstlineno}"
+
+
 def test_types_of_results():
     found = torch._library.infer_schema.SUPPORTED_RETURN_TYPES
     assert found[torch.Tensor] == "Tensor" and found[list[torch.Tensor]] == "Tensor[]" and found[int] == "SymInt"

@@ -137,5 +137,21 @@ torch.i0(z)
 torch.nonzero(torch.tensor(3.0), as_tuple=True)
 torch.gather(v, 0, i)
 x.as_strided((2, 2), (1, 2), 1)
+[torch.add(xs, row, out=row) for row in [xs[:1].clone()]]
+[torch.maximum(xs, row, out=row) for row in [xs[0].clone()]]
+[torch.lt(xs, row, out=row) for row in [xs[0].clone()]]
+[torch.addcmul(xs, row, row, out=row) for row in [xs[:1].clone()]]
+[torch.mul(row, xs[:0], out=row) for row in [xs[:1].clone()]]
+[torch.mul(row, xs[:1], out=row) for row in [xs[:1].clone()]]
+torch.addmm(b, b, b.mT)
+torch.addmm(sym, b, sym)
+torch.addmv(v[:4], b, v[:4])
+torch.mm(b, b.mT, out=f)
+torch.mm(sym, v[:4].detach(), out=f)
+torch.bmm(sym, sym, out=f)
+[s.addmm_(b, b.mT) for s in [sym.clone()]]
+[(r.stride(), r.requires_grad) for r in [x.reshape(1, 3, 2, 2).to(memory_format=torch.channels_last).bernoulli(0.5)]]
+x.bernoulli(0.5).sum().backward()
+xs.mT.renorm(2, 0, 1.0).stride()
 """
 CASES = _TEXT.strip().splitlines()

@@ -129,6 +129,7 @@ for _name, (_np, _grads) in _FLOATS2.items():
 @op(
     "copysign.Tensor(Tensor self, Tensor other) -> Tensor",
     native="copysign",
+    gradient_name="CopysignBackward1/CopysignBackward0",
     shape=broadcast,
     dtype=refusing(int_to_float, ("c", "copysign_cpu")),
     inplace=True,

@@ -189,6 +189,7 @@ def _decimals_dtype(self, decimals):
     inplace="function",
     out=True,
     native="round_decimals",
+    gradient_name="RoundBackward1",
     grad={"self": zeros_as},
     sparse="zero_preserving",
     out_dtype="same",

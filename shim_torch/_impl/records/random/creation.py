@@ -126,14 +126,15 @@ def _normal_of(mean, std, generator):
     return made if made.dtype == dtype else made.to(dtype)
 
 
-for _schema in (
-    "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
-    "normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
-    "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
-):
+for _number, _schema in {
+    3: "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    1: "normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
+    2: "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+}.items():
     # A draw does not move with its mean or deviation: PyTorch's gradients are zero (distributions' rsample has others).
     _still = {name: lambda g: g * 0 for name in ("mean", "std") if f"Tensor {name}" in _schema}
-    direct(_schema, method=False, out=True, grad=_still, batching="random", no_complex_gradient="normal")(_normal_of)
+    direct(_schema, method=False, out=True, grad=_still, batching="random", no_complex_gradient="normal",
+           gradient_name=f"NormalBackward{_number}")(_normal_of)  # fmt: skip
 
 
 @composite(

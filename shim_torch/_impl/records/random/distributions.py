@@ -13,6 +13,7 @@ from shim_torch._impl.table.rules import (
     accumulation_dtype,
     type_name,
     type_word,
+    underived,
 )
 
 
@@ -152,14 +153,18 @@ def bernoulli(self, generator):
     return (_chances(self, accumulation_dtype(self.dtype), generator) < self).to(self.dtype)
 
 
-@composite(
-    "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", batching="random", nested="pointwise"
+@direct(
+    "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+    gradient_name="torch::autograd::NotImplemented",
+    grad={"self": underived("bernoulli")},
+    batching="random",
+    nested="pointwise",
 )
 def bernoulli_p(self, p, generator):
     """1 with the chance ``p``, else 0, in a new tensor like ``self``."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return torch.empty_like(self).bernoulli_(p, generator=generator)
+    return torch.empty_like(self, memory_format=_core.contiguous_format).bernoulli_(p, generator=generator)
 
 
 @composite(

@@ -286,4 +286,4 @@ def renorm(self, p, dim, maxnorm):
     d = wrap_dim(dim, self.dim())
     norm = linalg_norm_of(self, p, [i for i in range(self.dim()) if i != d], True)
     factor = torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
-    return (self * factor).to(self.dtype)
+    return (self * factor).to(self.dtype).contiguous()
