@@ -18,6 +18,15 @@ def test_equality_takes_arrays():
         x.eq(np.array([1, 3]))
 
 
+def test_an_array_divided_by_a_tensor_is_a_tensor():
+    for array in (np.array([1.0, 2.0]), np.array(2.0), np.array([1, 2])):
+        found = array / torch.tensor([2.0, 4.0])
+        assert isinstance(found, torch.Tensor) and found.dtype is torch.float64
+        assert found.tolist() == (array / np.array([2.0, 4.0])).tolist()
+    with pytest.raises(TypeError, match="unsupported operand"):
+        "a" / torch.ones(2)
+
+
 def test_memory_shared_with_an_array_stays():
     x = torch.randn(5, 5)
     array = x.numpy()

@@ -1,4 +1,7 @@
 // Python callables as hooks of tensors and nodes, and the handles that remove them.
+#include <algorithm>
+
+#include "core/sparse.h"
 #include "python/autograd_python.h"
 #include "python/owned_ref.h"
 #include "python/object_methods.h"
@@ -62,16 +65,54 @@ bool grads_from(PyObject* sequence, Grads* out) {
   return true;
 }
 
-// As many gradients from a node's hook as it was given.
-static bool same_count(PyObject* hook, PyObject* given, size_t expected) {
-  if (is_tensor(given)) return true;
-  const Py_ssize_t n = PySequence_Size(given);
-  if (n < 0 || size_t(n) == expected) return n >= 0;
+namespace {
+
+std::string name_of(PyObject* hook) {
   const OwnedRef name{PyObject_GetAttrString(hook, "__name__")};
-  return PyErr_Format(PyExc_RuntimeError,
-      "hook '%S' has returned an incorrect number of values (got %zd, but expected %zu)", name.o ? name.o : hook, n,
-      expected);
+  if (!name.o) PyErr_Clear();
+  const OwnedRef text = owned(PyObject_Str(name.o ? name.o : hook));
+  const char* words = PyUnicode_AsUTF8(text);
+  if (!words) throw PythonError();
+  return words;
 }
+
+// PyTorch's first name of a kind of tensors: torch.DoubleTensor, torch.cuda.HalfTensor; MetaDoubleType where there is none.
+std::string kind_of(const TensorImpl& t) {
+  static constexpr DType kNamed[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32,
+      DType::i16, DType::i8, DType::u8, DType::b8};
+  const Device d = t.device();
+  if (d.is_meta() || std::ranges::find(kNamed, t.dtype()) == std::end(kNamed))
+    return str(d.is_cpu() ? "CPU" : d.is_cuda() ? "CUDA" : "Meta", scalar_name(t.dtype()), "Type");
+  return str("torch.", d.is_cuda() ? "cuda." : "", is_sparse(t) ? "sparse." : "", scalar_name(t.dtype()), "Tensor");
+}
+
+void check_replaced(PyObject* hook, const Tensor& was, const Tensor& is) {
+  if (!is) return;
+  CHECK(Kind::Runtime, bool(was), "can't replace a None gradient with a non-None value");
+  CHECK(Kind::Runtime,
+      was->dtype() == is->dtype() && was->device().type == is->device().type && is_sparse(*was) == is_sparse(*is),
+      "hook '", name_of(hook), "' has changed the type of value (was ", kind_of(*was), " got ", kind_of(*is), ")");
+  CHECK(Kind::Runtime, std::ranges::equal(was->sizes(), is->sizes()), "hook '", name_of(hook),
+      "' has changed the size of value");
+}
+
+// What a node's hook gives in place of the gradients that it was given.
+void replace(PyObject* hook, PyObject* given, Grads& grads) {
+  CHECK(Kind::Type, PyTuple_Check(given), "expected tuple, but hook returned '", Py_TYPE(given)->tp_name, "'");
+  const auto n = size_t(PyTuple_GET_SIZE(given));
+  CHECK(Kind::Runtime, n == grads.size(), "hook '", name_of(hook), "' has returned an incorrect number of values (got ",
+      n, ", but expected ", grads.size(), ")");
+  Grads found;
+  for (size_t i = 0; i < n; ++i) {
+    PyObject* o = PyTuple_GET_ITEM(given, Py_ssize_t(i));
+    CHECK(Kind::Type, o == Py_None || is_tensor(o), "expected Variable, but hook returned '", Py_TYPE(o)->tp_name, "'");
+    found.push_back(o == Py_None ? Tensor() : Tensor(unwrap(o)));
+    check_replaced(hook, grads[i], found.back());
+  }
+  grads = std::move(found);
+}
+
+}  // namespace
 
 void PythonHook::pre_of_dict(Grads& grads) {
   const OwnedRef hooks = owned(PyMapping_Values(f_));  // a list: they may change the dict
@@ -89,9 +130,11 @@ void PythonHook::pre(Grads& grads) {
   CHECK(Kind::Runtime, form_ != Accumulated, "Tensor post accumulate grad hooks should return None.");
   if (form_ == OneTensor) {
     CHECK(Kind::Type, is_tensor(r), "expected Variable, but hook returned '", Py_TYPE(r.o)->tp_name, "'");
-    grads[index_] = Tensor(unwrap(r));
-  } else if (form_ == Tuple && !(same_count(f_, r, grads.size()) && grads_from(r, &grads))) {
-    throw PythonError();
+    Tensor made(unwrap(r));
+    check_replaced(f_, grads[index_], made);
+    grads[index_] = std::move(made);
+  } else if (form_ == Tuple) {
+    replace(f_, r, grads);
   }
 }
 
@@ -99,7 +142,7 @@ void PythonHook::post(Grads& outputs, const Grads& inputs) {
   GilAcquire gil;
   const OwnedRef gave = owned(tuple_of_grads(outputs)), got = owned(tuple_of_grads(inputs));
   const OwnedRef r = owned(PyObject_CallFunctionObjArgs(f_, gave.o, got.o, nullptr));
-  if (r != Py_None && !(same_count(f_, r, outputs.size()) && grads_from(r, &outputs))) throw PythonError();
+  if (r != Py_None) replace(f_, r, outputs);
 }
 
 PythonHook::~PythonHook() {

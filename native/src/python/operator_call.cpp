@@ -158,6 +158,10 @@ PyObject* call_symbol(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
       break;
     }
   }
+  if (!op && f->reciprocal && n == 2 && PyObject_HasAttrString(args[1], "__array_interface__")) {
+    const OwnedRef inverse = owned(PyObject_CallMethod(args[0], "reciprocal", nullptr));
+    return PyNumber_Multiply(inverse, args[1]);  // by way of the array's own method
+  }
   if (!op) {  // tensor == array alone compares with what is no tensor
     const OwnedRef other{n == 2 && compares ? tensor_over_array(args[1]) : nullptr};
     if (!other.o) Py_RETURN_NOTIMPLEMENTED;

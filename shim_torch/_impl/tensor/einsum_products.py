@@ -157,7 +157,9 @@ def _contract(parsed: list[list[str]], tensors: list[Any], out: list[str]) -> An
     if drop:
         x = x.sum(drop)
         names = [n for n in names if n in out]
-    return x.permute([names.index(n) for n in out]) if names != out else x
+    if names == out and len(tensors) > 1:
+        return x
+    return x.permute([names.index(n) for n in out])  # a view of one operand, never the operand
 
 
 def _pair(

@@ -68,7 +68,7 @@ class BackwardHooks:
                             f"Backward hook returned an invalid number of grad_input, got {len(now)}, but expected {count}"
                         )
             self.grad_output = None
-            return tuple(now[i] for i in positions)
+            return _kept_kind(grads, tuple(now[i] for i in positions))
 
         return run
 
@@ -115,7 +115,7 @@ class BackwardHooks:
             self.grad_output = now
             if not self.inputs_watched:
                 self._without_inputs(now)
-            return tuple(now[i] for i in positions)
+            return _kept_kind(grads, tuple(now[i] for i in positions))
 
         passed = _identity(run, *(outputs[i] for i in positions))
         new = list(outputs)
@@ -124,6 +124,20 @@ class BackwardHooks:
         if single:
             return new[0]
         return type(result)(*new) if hasattr(result, "_fields") else tuple(new)
+
+
+def _kept_kind(was: tuple[Any, ...], now: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``now``, where its gradients are of the dtypes and sizes of those that they replace: RuntimeError."""
+    for before, after in zip(was, now, strict=True):
+        if before is after or not isinstance(after, _core.TensorBase):
+            continue
+        if before is None:
+            raise RuntimeError("can't replace a None gradient with a non-None value")
+        if before.dtype != after.dtype or before.device.type != after.device.type:
+            raise RuntimeError(f"hook 'hook' has changed the type of value (was {before.type()} got {after.type()})")
+        if before.shape != after.shape:
+            raise RuntimeError("hook 'hook' has changed the size of value")
+    return now
 
 
 def _identity(on_grads: Callable[[tuple[Any, ...]], tuple[Any, ...]], *tensors: Any) -> tuple[Any, ...]:

@@ -75,8 +75,7 @@ def pixel_shuffle(self, upscale_factor):
         return shim.shuffle_pixels(self, r, True)
     k = len(lead)
     x = self.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(k + 1), k + 3, k + 1, k + 4, k + 2)
-    x = x.reshape(*lead, c // (r * r), h * r, w * r)
-    return x.clone() if r == 1 else x
+    return x.clone(memory_format=_core.contiguous_format).view(*lead, c // (r * r), h * r, w * r)
 
 
 @composite(
@@ -101,8 +100,7 @@ def pixel_unshuffle(self, downscale_factor):
         return shim.shuffle_pixels(self, r, False)
     k = len(lead)
     x = self.reshape(*lead, c, h // r, r, w // r, r).permute(*range(k + 1), k + 2, k + 4, k + 1, k + 3)
-    x = x.reshape(*lead, c * r * r, h // r, w // r)
-    return x.clone() if r == 1 else x
+    return x.clone(memory_format=_core.contiguous_format).view(*lead, c * r * r, h // r, w // r)
 
 
 @composite(
@@ -133,5 +131,9 @@ def channel_shuffle(self, groups):
     c = self.shape[1]
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
+    if _core.suggest_memory_format(self) == _core.channels_last:
+        n, _, h, w = self.shape
+        x = self.permute(0, 2, 3, 1).reshape(n, h, w, groups, c // groups).transpose(3, 4)
+        return x.clone(memory_format=_core.contiguous_format).view(n, h, w, c).permute(0, 3, 1, 2)
     x = self.reshape(self.shape[0], groups, c // groups, *self.shape[2:]).transpose(1, 2)
-    return x.reshape(self.shape)
+    return x.clone(memory_format=_core.contiguous_format).view(self.shape)

@@ -1,0 +1,76 @@
+"""What hooks may put in the place of a gradient: another of its kind. The texts are those of PyTorch 2.13."""
+
+from __future__ import annotations
+
+import pytest
+
+import shim_torch as torch
+
+WRONG = [
+    (torch.ones(5), r"has changed the type of value \(was torch.DoubleTensor got torch.FloatTensor\)"),
+    (
+        torch.ones(2, 3, dtype=torch.int64),
+        r"has changed the type of value \(was torch.DoubleTensor got torch.LongTensor\)",
+    ),
+    (torch.ones(2, 3).cdouble(), r"has changed the type of value \(was torch.DoubleTensor got CPUComplexDoubleType\)"),
+    (torch.ones(2, 3, dtype=torch.float64, device="meta"), "torch.DoubleTensor got MetaDoubleType"),
+    (torch.ones(3, 2, dtype=torch.float64), "has changed the size of value"),
+    (torch.ones((), dtype=torch.float64), "has changed the size of value"),
+]
+
+
+def start() -> torch.Tensor:
+    return torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
+
+
+@pytest.mark.parametrize("wrong, text", WRONG)
+def test_hooks_of_tensors(wrong, text):
+    def replaced(g):
+        return wrong
+
+    for tensor in (lambda leaf: leaf, lambda leaf: leaf * 2):
+        leaf = start()
+        seen = tensor(leaf)
+        seen.register_hook(replaced)
+        with pytest.raises(RuntimeError, match=f"hook 'replaced' .*{text}" if "has" in text else text):
+            (seen * 3).sum().backward()
+        assert leaf.grad is None
+
+
+@pytest.mark.parametrize("wrong, text", WRONG)
+def test_hooks_of_nodes(wrong, text):
+    for register in ("register_hook", "register_prehook"):
+        seen = start() * 2
+        getattr(seen.grad_fn, register)(lambda *grads: (wrong,) if len(grads) == 1 else (wrong, None))
+        with pytest.raises(RuntimeError, match=text):
+            seen.sum().backward()
+
+
+def test_hooks_of_nodes_give_tuples():
+    right = torch.ones(2, 3, dtype=torch.float64)
+    for given, error, text in (
+        (right, TypeError, "expected tuple, but hook returned 'Tensor'"),
+        ("a", TypeError, "expected tuple, but hook returned 'str'"),
+        ((1,), TypeError, "expected Variable, but hook returned 'int'"),
+        ((right, right), RuntimeError, r"incorrect number of values \(got 2, but expected 1\)"),
+    ):
+        seen = start() * 2
+        seen.grad_fn.register_prehook(lambda grads, given=given: given)
+        with pytest.raises(error, match=text):
+            seen.sum().backward()
+    seen = start() * 2
+    seen.grad_fn.register_hook(lambda out, into: (right, right))
+    with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
+        seen.sum().backward()
+
+
+def test_hooks_of_modules():
+    for register in ("register_full_backward_hook", "register_full_backward_pre_hook"):
+        for wrong, text in (
+            (torch.ones(5, 2), "hook 'hook' has changed the size of value"),
+            (torch.ones(1, 2, dtype=torch.float64), "was torch.FloatTensor got torch.DoubleTensor"),
+        ):
+            layer = torch.nn.Linear(2, 2)
+            getattr(layer, register)(lambda module, *grads, wrong=wrong: (wrong,))
+            with pytest.raises(RuntimeError, match=text):
+                layer(torch.ones(1, 2, requires_grad=True)).sum().backward()
