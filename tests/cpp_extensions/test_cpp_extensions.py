@@ -6,13 +6,11 @@ program.txt is what PyTorch 2.13 prints for the same sources (``make test-refere
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from cpp_extension_runs import run
 
 from shim_torch._impl.extensions.cxx_operators import generate
 from shim_torch._impl.extensions.cxx_schemas import collect
@@ -23,18 +21,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (shutil.which("c++") or shutil.which("g++")), reason="no C++ compiler"),
 ]
-
-
-def run(*arguments: str, cache: Path) -> subprocess.CompletedProcess[str]:
-    root = str(HERE.parents[1])
-    path = os.pathsep.join(
-        filter(
-            None, [os.environ.get("PYTHONPATH"), root if (Path(root) / "shim_torch/_impl/native/lib").exists() else ""]
-        )
-    )
-    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": path}
-    command = [sys.executable, "-m", "shim_torch_proxy", "run", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
 def test_features_print_what_pytorch_prints(tmp_path):
@@ -123,79 +109,6 @@ def test_a_function_leaves_the_compiler_no_choice():
         "{ return at::add(*this, other, alpha); }",
         "}  // namespace at",
     ]
-
-
-OPENMP = """
-#include <omp.h>
-#include <torch/library.h>
-int64_t threads() {
-  int64_t n = 0;
-#pragma omp parallel num_threads(3) reduction(+ : n)
-  n += omp_get_thread_num();
-  return n;
-}
-TORCH_LIBRARY(shim_openmp, m) { m.def("threads", &threads); }
-"""
-
-
-def test_sources_link_to_openmp_without_naming_it(tmp_path):
-    """PyTorch's libraries bring it along; a source that does not use it does not load it."""
-    source, program = tmp_path / "threads.cpp", tmp_path / "threads.py"
-    source.write_text(OPENMP)
-    program.write_text(
-        "import torch\nfrom torch.utils import cpp_extension\n"
-        f"cpp_extension.load('threads', [{str(source)!r}], extra_cflags=['-O0', '-fopenmp'], is_python_module=False,\n"
-        f"                   build_directory={str(tmp_path)!r})\n"
-        "print(torch.ops.shim_openmp.threads())\n"
-        "made = cpp_extension.load_inline('without', '', extra_cflags=['-O0'], is_python_module=False,\n"
-        f"                                build_directory={str(tmp_path)!r})\n"
-        f"print([b'libgomp' in open({str(tmp_path)!r} + f'/{{n}}.so', 'rb').read() for n in ('threads', 'without')])\n"
-    )
-    done = run(str(program), cache=tmp_path)
-    assert done.stdout.splitlines() == ["3", "[True, False]"], done.stdout + done.stderr
-
-
-FUNCTIONAL = """
-#include <torch/library.h>
-#include <ATen/FunctionalTensorWrapper.h>
-at::Tensor twice(const at::Tensor& x) { return x * 2; }
-at::Tensor& twice_(at::Tensor& x) { return x.mul_(2); }
-at::Tensor& functional(at::Tensor& x) {
-  TORCH_INTERNAL_ASSERT(at::functionalization::impl::isFunctionalTensor(x));
-  at::functionalization::impl::sync(x);
-  at::AutoDispatchSkipFunctionalize guard;
-  at::functionalization::impl::replace_(x, twice(at::functionalization::impl::from_functional_tensor(x)));
-  at::functionalization::impl::commit_update(x);
-  return x;
-}
-TORCH_LIBRARY(shim_functional, m) {
-  m.def("twice_(Tensor(a!) x) -> Tensor(a!)");
-  m.def("functional(Tensor x) -> bool", [](const at::Tensor& x) { return at::functionalization::impl::isFunctionalTensor(x); });
-}
-TORCH_LIBRARY_IMPL(shim_functional, CPU, m) { m.impl("twice_", twice_); }
-TORCH_LIBRARY_IMPL(shim_functional, Functionalize, m) { m.impl("twice_", functional); }
-"""
-
-
-def test_a_kernel_for_functional_tensors_is_taken_and_meets_none(tmp_path):
-    source, program = tmp_path / "functional.cpp", tmp_path / "functional.py"
-    source.write_text(FUNCTIONAL)
-    program.write_text(
-        "import torch\nfrom torch.utils import cpp_extension\n"
-        f"cpp_extension.load('functional', [{str(source)!r}], extra_cflags=['-O0'], is_python_module=False,\n"
-        f"                   build_directory={str(tmp_path)!r})\n"
-        "ops, x = torch.ops.shim_functional, torch.ones(2)\n"
-        "print(ops.twice_(x) is x, x.tolist(), ops.functional(x))\n"
-        "print(torch.func.functionalize(lambda x: x + ops.functional(x))(x).tolist())\n"
-        "try:\n    torch.func.functionalize(lambda x: ops.twice_(x.clone()))(x)\n"
-        "except RuntimeError as error:\n    print(str(error)[:75])\n"
-    )
-    done = run(str(program), cache=tmp_path)
-    assert done.stdout.splitlines() == [
-        "True [2.0, 2.0] False",
-        "[2.0, 2.0]",
-        "Found a custom (non-ATen) operator whose output has alias annotations: shim",
-    ], done.stdout + done.stderr
 
 
 def test_the_header_is_precompiled_once(tmp_path):

@@ -42,8 +42,8 @@ const char* ml_name(DType t) {
 }
 
 PyObject* ml_type(const char* name) {  // borrowed; null with an error set
-  static PyObject* module = PyImport_ImportModule("ml_dtypes");
-  if (!module) return nullptr;
+  static PyObject* module;
+  if (!module && !(module = PyImport_ImportModule("ml_dtypes"))) return nullptr;
   PyObject* type = PyObject_GetAttrString(module, name);
   Py_XDECREF(type);
   return type;

@@ -12,6 +12,7 @@ from typing import Any
 
 from shim_torch._impl import data
 from shim_torch._impl.native import _core
+from shim_torch._impl.table import rows
 from shim_torch._impl.table.record import function
 
 FAMILIES: tuple[str, ...] = (
@@ -30,7 +31,8 @@ FAMILIES: tuple[str, ...] = (
     "aten.nested_tensors",
 )
 
-_complete: set[str] = set()  # names whose overloads were looked for
+_begun: set[str] = set()  # names whose overloads were looked for
+_complete: set[str] = set()  # those of which every thread may see them
 _shown: dict[tuple[str, str], str] = {}  # (name, overload) -> PyTorch's schema, where ours takes more
 
 
@@ -53,10 +55,23 @@ def _load_families() -> None:
 
 
 def complete(name: str) -> None:
-    """Defines what is missing of ``torch.ops.aten.<name>``, as far as it can be derived or a family has it."""
+    """Defines what is missing of ``torch.ops.aten.<name>``, as far as it can be derived or a family has it.
+
+    Another thread may be at it: this one waits.
+    """
     if name in _complete:
         return
-    _complete.add(name)
+    with rows.lock:
+        if name in _begun:  # by another thread, in the meantime, or asked for by what is being defined
+            return
+        _begun.add(name)
+        try:
+            _define_missing(name)
+        finally:
+            _complete.add(name)
+
+
+def _define_missing(name: str) -> None:
     entries = table().get(name)
     if not entries:
         return
