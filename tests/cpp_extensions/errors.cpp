@@ -33,6 +33,7 @@ std::string caught(const at::Tensor& a, const at::Tensor& b) {
 void dispatch(const at::Tensor& x) {
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "dispatch", [&] { x.data_ptr<scalar_t>(); });
 }
+void repeats(const std::string& what) { at::globalContext().alertNotDeterministic(what); }
 at::Tensor call_back(py::function f, at::Tensor x) { return f(x).cast<at::Tensor>(); }
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
@@ -43,5 +44,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("size", &size);
   m.def("caught", &caught);
   m.def("dispatch", &dispatch);
+  m.def("repeats", &repeats);
   m.def("call_back", &call_back);
 }

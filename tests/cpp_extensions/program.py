@@ -87,6 +87,11 @@ def errors(m: Any) -> None:
     show("caught", lambda: m.caught(x, torch.ones(4)))
     show("dispatch", lambda: m.dispatch(x.long()))
 
+    show("repeats", lambda: m.repeats("Thing"))
+    torch.use_deterministic_algorithms(True)
+    show("does not repeat", lambda: m.repeats("Thing"))
+    torch.use_deterministic_algorithms(False)
+
     def fails(_: Any) -> None:
         raise KeyError("mine")
 

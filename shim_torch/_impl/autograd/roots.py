@@ -54,11 +54,11 @@ def fit_start(i: int, out: Any, g: Any) -> Any:
 
 
 def first_gradients(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-    """The gradients that the backward pass starts with: given ones checked, ones for scalars."""
-    if len(grads) != len(outputs):
+    """The gradients that the backward pass starts with: given ones checked, ones for scalars; what is too many is not looked at."""
+    if len(grads) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     made = []
-    for i, (out, g) in enumerate(zip(outputs, grads, strict=True)):
+    for i, (out, g) in enumerate(zip(outputs, grads, strict=False)):
         if g is None:
             g = ones_for(out)
         elif not isinstance(g, Tensor):

@@ -237,3 +237,10 @@ def setting(name: str) -> int:
     import shim_torch
 
     return int(_SETTINGS[name](shim_torch))
+
+
+def alert_not_deterministic(name: str) -> None:
+    """Raises or warns where results that repeat were asked for, which this operation does not promise."""
+    from shim_torch._impl.tensor import python_functions
+
+    python_functions.alert_not_deterministic(name)

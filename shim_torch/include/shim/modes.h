@@ -134,6 +134,7 @@ class Context {  // what the process is set to
   bool deterministicCuDNN() const { return setting("cudnn_deterministic") > 0; }
   bool benchmarkCuDNN() const { return setting("cudnn_benchmark") > 0; }
   bool allowTF32CuBLAS() const { return setting("allow_tf32") > 0; }
+  static void alertNotDeterministic(std::string_view name) { shim::python<void>("alert_not_deterministic", name); }
   static bool hasCUDA() { return setting("cuda_device_count") > 0; }
 };
 inline Context& globalContext() {
