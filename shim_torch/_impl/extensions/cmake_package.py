@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from shim_torch._impl.extensions import headers
+from shim_torch._impl.extensions import headers, toolchain
 from shim_torch._impl.native import _core, stand_ins
 
 _CONFIG = """\
@@ -21,7 +21,7 @@ foreach(shim_library IN ITEMS {libraries})
     set_target_properties(${{shim_library}} PROPERTIES
       IMPORTED_LOCATION "${{TORCH_INSTALL_PREFIX}}/lib/lib${{shim_library}}.so" IMPORTED_NO_SONAME FALSE
       IMPORTED_SONAME "lib${{shim_library}}.so" INTERFACE_INCLUDE_DIRECTORIES "${{TORCH_INCLUDE_DIRS}}"
-      INTERFACE_COMPILE_FEATURES cxx_std_17)
+      INTERFACE_COMPILE_FEATURES cxx_std_17 INTERFACE_LINK_OPTIONS "{waits}")
   endif()
 endforeach()
 set(TORCH_LIBRARY torch)
@@ -52,6 +52,7 @@ def _texts() -> dict[str, str]:
         "prefix": stand_ins.folder().parent.as_posix(),
         "folders": " ".join(f'"{Path(f).as_posix()}"' for f in headers.folders()),
         "libraries": " ".join(names),
+        "waits": ";".join(toolchain.WAITS),
     }
     torch = str(__version__).partition("+")[0]
     return {"TorchConfig.cmake": _CONFIG.format(**values), "TorchConfigVersion.cmake": _VERSION.format(torch=torch)}

@@ -15,13 +15,13 @@ LIBRARIES = ("c10", "torch", "torch_cpu")
 
 
 # std::thread::join and OpenMP's parallel regions: what waits for threads that may call operators lets go of the GIL.
-_WAITS = tuple(f"-Wl,--wrap={name}" for name in ("_ZNSt6thread4joinEv", "GOMP_parallel"))
+WAITS = tuple(f"-Wl,--wrap={name}" for name in ("_ZNSt6thread4joinEv", "GOMP_parallel"))
 
 
 def linked(libraries: Any) -> list[str]:
     """The linker's arguments: the stand-ins define nothing, but name what is to be loaded first."""
     named = [f"-l{library}" for library in libraries]
-    return [*_WAITS, "-Wl,--no-as-needed", f"-L{stand_ins.folder()}", *named, *_openmp(os.environ.get("CXX", "c++"))]
+    return [*WAITS, "-Wl,--no-as-needed", f"-L{stand_ins.folder()}", *named, *_openmp(os.environ.get("CXX", "c++"))]
 
 
 @lru_cache(maxsize=4)
