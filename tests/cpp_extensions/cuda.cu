@@ -14,6 +14,7 @@
 #include <ATen/cuda/detail/TensorInfo.cuh>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
+#include <THC/THCAtomics.cuh>
 #include <c10/cuda/CUDAStream.h>
 #include <torch/types.h>
 
