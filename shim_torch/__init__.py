@@ -135,12 +135,9 @@ _FROM = {
     "parse_schema": ("_C", "parse_schema"),
     "_nnpack_available": ("backends.nnpack", "is_available"),
     "set_printoptions": ("_tensor_str", "set_printoptions"),
-    "get_printoptions": ("_tensor_str", "get_printoptions"),
     "typename": ("_utils", "typename"),
-    "TorchVersion": ("_impl.surface.torch_version", "TorchVersion"),
     "Stream": ("_streambase", "Stream"),
     "Event": ("cuda", "Event"),
-    "fork_rng": ("random", "fork_rng"),
     "vmap": ("func", "vmap"),
     "_assert_async": ("_impl.tensor.python_functions", "_assert_async"),
     **{

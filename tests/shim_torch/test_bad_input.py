@@ -57,6 +57,12 @@ CASES = {
         "promote_types(): argument 'type2' (position 2) must be torch.dtype, not NoneType"),
     "can_cast": (
         lambda: torch.can_cast(torch.int8), TypeError, "can_cast() missing 1 required positional arguments: \"to\""),
+    "a loss of one tensor": (
+        lambda: torch.nn.functional.soft_margin_loss(torch.ones(2)), TypeError,
+        "soft_margin_loss() missing 1 required positional argument: 'target'"),
+    "a loss of none": (
+        lambda: torch.nn.functional.triplet_margin_loss(), TypeError,
+        "triplet_margin_loss() missing 3 required positional arguments: 'anchor', 'positive', and 'negative'"),
     "finfo of None": (
         lambda: torch.finfo(None), TypeError, "finfo(): argument 'type' (position 1) must be torch.dtype, not NoneType"),
     "threads": (lambda: torch.set_num_threads(2.5), RuntimeError, "set_num_threads expects an int, but got float"),

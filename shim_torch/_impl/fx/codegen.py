@@ -107,7 +107,7 @@ class _Writer:
             return self.add_global("NoneType", o)
         if isinstance(o, type):
             return self.add_global(_type_name(o), o)
-        return self.add_global(re.sub(r"\W", "_", repr(o)), o)
+        return self.add_global(re.sub(r"\W+", "_", repr(o)), o)
 
     def text(self, a: Any) -> str:
         """An argument as source."""

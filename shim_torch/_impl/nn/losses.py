@@ -257,7 +257,10 @@ def _plain(name: str, tensors: tuple[str, ...], *settings: tuple[str, Any]) -> A
             values[key] = value
         missing = [f"'{n}'" for n in tensors if n not in values]
         if missing:
-            raise TypeError(f"{name}() missing {len(missing)} required positional arguments: {' and '.join(missing)}")
+            listed = " and ".join(missing) if len(missing) < 3 else f"{', '.join(missing[:-1])}, and {missing[-1]}"
+            raise TypeError(
+                f"{name}() missing {len(missing)} required positional argument{'s'[: len(missing) > 1]}: {listed}"
+            )
         filled: list[Any] = [values.get(n, default) for n, default in rest]
         given = [values[n] for n in tensors]
         if _overridden(*given):

@@ -26,3 +26,8 @@ def test_annotations_of_arguments_are_kept():
 
     assert "x : list[torch.Tensor]" in fx.symbolic_trace(g).code
     assert "-> tuple[torch.Tensor,int]:" in fx.symbolic_trace(g).code
+
+    def h(x: "list[int]") -> "tuple[torch.Tensor,int]":
+        return x
+
+    assert "x : _list_int_) -> _tuple_torch_Tensor_int_:" in fx.symbolic_trace(h).code
