@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.calls import torch
 
 Tensor = _core.Tensor
 
@@ -26,10 +27,11 @@ def _reduce(self: Any, protocol: Any) -> Any:
 
     if _is_wrapper(self):
         return _rebuild_from_type_v2, (_rebuild_wrapper_subclass, type(self), _wrapper_arguments(self), state or {})
-    here = self if self.device.type in ("cpu", "cuda") else self.detach().cpu()  # a shallow copy shares the memory
+    # A shallow copy shares the memory; a meta tensor has none.
+    here = self if self.device.type in ("cpu", "cuda", "meta") else self.detach().cpu()
     return _rebuild, (
         None if type(self) is Tensor else type(self),  # its name is torch.Tensor, which may not be importable
-        here.untyped_storage(),
+        None if self.is_meta else here.untyped_storage(),
         self.dtype,
         self.storage_offset() if here is self else 0,
         tuple(self.shape),
@@ -69,7 +71,10 @@ def _rebuild(
     state: Any,
     metadata: Any = None,
 ) -> Any:
-    t = _core.empty_tensor((0,), dtype, storage.device).set_(storage, offset, size, stride)
+    if storage is None:
+        t = torch.empty_strided(size, stride, dtype=dtype, device=device)
+    else:
+        t = _core.empty_tensor((0,), dtype, storage.device).set_(storage, offset, size, stride)
     if metadata:
         from shim_torch._utils import set_tensor_metadata
 
