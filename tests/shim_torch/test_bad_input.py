@@ -63,6 +63,13 @@ CASES = {
     "a loss of none": (
         lambda: torch.nn.functional.triplet_margin_loss(), TypeError,
         "triplet_margin_loss() missing 3 required positional arguments: 'anchor', 'positive', and 'negative'"),
+    "a complex dtype for integers": (
+        lambda: torch.int32.to_complex(), RuntimeError, "Unknown Complex ScalarType for Int"),
+    "a complex dtype for bool": (
+        lambda: torch.bool.to_complex(), RuntimeError, "Unknown Complex ScalarType for Bool"),
+    "finfo of pairs": (
+        lambda: torch.finfo(torch.float4_e2m1fn_x2), NotImplementedError,
+        "\"dtype\" not implemented for 'Float4_e2m1fn_x2'"),
     "finfo of None": (
         lambda: torch.finfo(None), TypeError, "finfo(): argument 'type' (position 1) must be torch.dtype, not NoneType"),
     "threads": (lambda: torch.set_num_threads(2.5), RuntimeError, "set_num_threads expects an int, but got float"),

@@ -39,8 +39,11 @@ PyGetSetDef dtype_getset[] = {object_attribute<[](DType t) { return is_floating(
     object_attribute<[](DType t) { return int64_t(itemsize(t)); }>("itemsize"),
     object_attribute<[](DType t) { return int(t); }>("_number"), {}};
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-    object_method<[](DType t) { return to_real(t); }>("to_real"),
-    object_method<[](DType t) { return to_complex(t); }>("to_complex"), {}};
+    object_method<[](DType t) { return to_real(t); }>("to_real"), object_method<[](DType t) {
+      CHECK(Kind::Runtime, is_floating(t) || is_complex(t), "Unknown Complex ScalarType for ", scalar_name(t));
+      return to_complex(t);
+    }>("to_complex"),
+    {}};
 PyType_Slot dtype_slots[] = {slot(Py_tp_repr, dtype_repr), slot(Py_tp_hash, dtype_hash), {Py_tp_getset, dtype_getset},
     {Py_tp_methods, dtype_methods}, documentation_slot("The element type of a tensor."), {}};
 PyType_Spec dtype_spec = {

@@ -45,6 +45,8 @@ class finfo:
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
         name = str(dtype.to_real()).removeprefix("torch.")
+        if name not in _FLOATS:
+            raise NotImplementedError(f"\"dtype\" not implemented for '{_core.scalar_name(dtype)}'")
         bits, eps, most, smallest_normal, _, resolution = _FLOATS[name]
         least = -most if name != "float8_e8m0fnu" else 2.0**-127
         self._limits = {
