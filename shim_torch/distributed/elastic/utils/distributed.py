@@ -9,18 +9,8 @@ __all__ = ["get_free_port", "get_socket_with_port"]
 
 
 def get_socket_with_port() -> socket.socket:
-    """A socket that listens on a port of this machine; the caller closes it."""
-    kinds = socket.getaddrinfo("localhost", None, type=socket.SOCK_STREAM)
-    for family, kind, protocol, _, _ in kinds:
-        made = socket.socket(family, kind, protocol)
-        try:
-            made.bind(("localhost", 0))
-            made.listen(0)
-        except OSError:
-            made.close()
-        else:
-            return made
-    raise RuntimeError("Failed to create a socket")
+    """A socket that listens on a port of this machine; the caller closes it. Errors: OSError where there is none."""
+    return socket.create_server(("localhost", 0))
 
 
 def get_free_port() -> int:
