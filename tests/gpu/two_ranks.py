@@ -2,6 +2,7 @@
 
 two_ranks.py compare    the same programs by both, results equal to the bit
 two_ranks.py alone      graphs, a collective that does not end, a rank that dies, training beside one process
+two_ranks.py sharded    losses of fully_shard beside one GPU's, here and by PyTorch
 """
 
 from __future__ import annotations
@@ -68,11 +69,25 @@ def alone() -> None:
             print(program, "failed:", str(error)[-1500:])
 
 
+def sharded() -> None:
+    for options in ({"steps": 20}, {"half": True, "steps": 6}):
+        for torch in ("shim_torch", "torch"):
+            folder = Path(tempfile.mkdtemp())
+            try:
+                found = processes.together(2, "device_training", "sharded", folder, options, torch=torch)
+                gaps = " ".join(f"{b - a:+.2g}" for a, b in zip(*found[0], strict=True))
+                print(f"{options} {torch}: loss less one GPU's {gaps}")
+            except AssertionError as error:
+                print(f"{options} {torch} failed: {str(error)[-700:]}")
+
+
 if __name__ == "__main__":
     os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
     processes.DEADLINE = 30.0
     if sys.argv[1] == "compare":
         for name in ("reductions", "movements", "together"):
             both(name)
+    elif sys.argv[1] == "sharded":
+        sharded()
     else:
         alone()

@@ -66,3 +66,12 @@ def trained(rank: int, number: int, folder: Any) -> Any:
                 dist.all_reduce(total, dist.ReduceOp.AVG)
             losses[-1].append(float(total))
     return max(abs(a - b) for a, b in zip(*losses, strict=True)), losses[0][-1]
+
+
+def sharded(rank: int, number: int, folder: Any, options: dict[str, Any]) -> Any:
+    """Losses of ``fully_shard`` beside one GPU's: (those alone, those spread)."""
+    from sharded_programs import training
+
+    begin(rank, number, folder)
+    alone, spread, *_ = training("cuda", rank, number, options)
+    return alone[0], spread[0]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import types
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import Any
 
+from shim_torch._impl.distributed import overlapped_linear
 from shim_torch.distributed.device_mesh import entered_mesh
 from shim_torch.distributed.tensor import DTensor, Replicate, Shard, distribute_module, distribute_tensor
 
@@ -54,6 +56,10 @@ class _Parameters(ParallelStyle):
     def _placements(self, module: Any) -> dict[str, Any]:
         raise NotImplementedError
 
+    def _in_pieces(self, module: Any, x: Any, mesh: Any) -> Any:
+        """A function that gives a layer's output, its collective overlapped with the product; None where that is not done."""
+        return None
+
     def _apply(self, module: Any, device_mesh: Any) -> Any:
         placements = self._placements(module)
 
@@ -64,14 +70,23 @@ class _Parameters(ParallelStyle):
                 spread = distribute_tensor(p.data, mesh, [placements[name]], src_data_rank=self.src_data_rank)
                 child.register_parameter(name, nn.Parameter(spread, p.requires_grad))
 
-        def before(_: Any, inputs: Any, mesh: Any) -> Any:
-            return (_laid(inputs[0], mesh, self.input_layouts, self.desired_input_layouts), *inputs[1:])
+        def before(module: Any, inputs: Any, mesh: Any) -> Any:
+            x = inputs[0]
+            x = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, self.input_layouts, run_check=False)
+            if self._in_pieces(module, x, mesh) is None:
+                x = _laid(x, mesh, self.input_layouts, self.desired_input_layouts)
+            return (x, *inputs[1:])
+
+        def forward(module: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+            pieces = None if args or kwargs else self._in_pieces(module, x, device_mesh)
+            return type(module).forward(module, x, *args, **kwargs) if pieces is None else pieces()
 
         def after(_: Any, output: Any, mesh: Any) -> Any:
             if output.placements != _plain(self.output_layouts, output):
                 output = output.redistribute(placements=self.output_layouts)
             return output.to_local() if self.use_local_output else output
 
+        module.forward = types.MethodType(forward, module)
         return distribute_module(module, device_mesh, partition, before, after)
 
 
@@ -94,6 +109,10 @@ class ColwiseParallel(_Parameters):
         linear = _kind(module, "ColwiseParallel") == "Linear"
         return {"weight": Shard(0 if linear else 1), "bias": Shard(0)}
 
+    def _in_pieces(self, module: Any, x: Any, mesh: Any) -> Any:
+        rows = overlapped_linear.column_rows(module, x, mesh)
+        return None if rows is None else lambda: overlapped_linear.column(module, x, rows, mesh)
+
 
 class RowwiseParallel(_Parameters):
     """Each process has some of a linear layer's inputs, or of an embedding's rows: the sum over all is the output."""
@@ -105,6 +124,11 @@ class RowwiseParallel(_Parameters):
         linear = _kind(module, "RowwiseParallel") == "Linear"
         self.desired_input_layouts = (Shard(-1) if linear else Replicate(),)
         return {"weight": Shard(1 if linear else 0), "bias": Replicate()}
+
+    def _in_pieces(self, module: Any, x: Any, mesh: Any) -> Any:
+        (to,) = _plain(self.output_layouts, x)
+        rows = overlapped_linear.row_rows(module, x, to, mesh)
+        return None if rows is None else lambda: overlapped_linear.row(module, x, to, rows, mesh)
 
 
 class SequenceParallel(ParallelStyle):

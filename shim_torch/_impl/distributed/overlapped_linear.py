@@ -1,0 +1,263 @@
+"""Linear layers of tensor parallelism whose collective overlaps with parts of the product: asynchronous tensor parallelism.
+
+A column parallel layer whose input is split by rows multiplies its own rows while those of the others arrive. A row parallel
+layer whose output is split by rows multiplies the others' rows first, and sends the products while it goes on. Backward mirrors it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from shim_torch._impl.distributed.point_to_point import P2POp, _Works, batch_isend_irecv, irecv, isend
+from shim_torch.autograd import Function
+
+# Multiplications and additions of one part's product, below which the plain form is as fast: two H200s, bfloat16.
+_LEAST = 2.0 * 2048 * 2048 * 4096
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Whose rows of a matrix are whose: ``part`` rows of each process in turn, ``outer`` times."""
+
+    group: Any
+    outer: int
+    part: int
+
+    @property
+    def n(self) -> int:
+        """Processes."""
+        return self.group.size()  # type: ignore[no-any-return]
+
+    @property
+    def at(self) -> int:
+        """This one."""
+        return self.group.rank()  # type: ignore[no-any-return]
+
+    def of(self, whole: Any, rank: int) -> list[Any]:
+        """A process's rows of the whole matrix: contiguous blocks."""
+        step = self.n * self.part
+        return [whole.narrow(0, o * step + rank * self.part, self.part) for o in range(self.outer)]
+
+    def blocks(self, mine: Any) -> list[Any]:
+        """The same of a matrix that has one process's rows."""
+        return [mine.narrow(0, o * self.part, self.part) for o in range(self.outer)]
+
+    def others(self) -> Iterator[tuple[int, int]]:
+        """(whom to send to, whom to receive from), one after the other."""
+        for step in range(1, self.n):
+            yield (self.at + step) % self.n, (self.at - step) % self.n
+
+    def exchange(self, to: int, sent: list[Any], source: int, received: list[Any]) -> Any:
+        """Begins to send blocks to one process and to receive some from another."""
+        ops = [P2POp(isend, b, group=self.group, group_peer=to) for b in sent]
+        ops += [P2POp(irecv, b, group=self.group, group_peer=source) for b in received]
+        return _Works(batch_isend_irecv(ops), received)
+
+
+def rows_of(x: Any, dim: int, group: Any) -> Rows:
+    """Of a part that is split in ``dim``, which is not the last."""
+    shape = x.shape
+    return Rows(group, math.prod(shape[:dim]), math.prod(shape[dim:-1]))
+
+
+def _flat(x: Any) -> Any:
+    return x.reshape(-1, x.shape[-1])
+
+
+def _gather(rows: Rows, mine: Any, use: Callable[[Any, int], None]) -> Any:
+    """The whole matrix; ``use(whole, rank)`` gets each process's rows as they arrive, this one's first."""
+    mine = mine.contiguous()
+    whole = mine.new_empty((rows.n * mine.shape[0], mine.shape[1]))
+    works = [
+        (source, rows.exchange(to, rows.blocks(mine), source, rows.of(whole, source))) for to, source in rows.others()
+    ]
+    for to, block in zip(rows.of(whole, rows.at), rows.blocks(mine), strict=True):
+        to.copy_(block)
+    use(whole, rows.at)
+    for source, work in works:
+        work.wait()
+        use(whole, source)
+    return whole
+
+
+def _scatter(rows: Rows, a: Any, b: Any, bias: Any, meanwhile: Callable[[], None] | None = None) -> Any:
+    """This process's rows of the sum of all processes' ``a @ b``, and the bias. ``meanwhile`` gives the device more to do."""
+    count = rows.outer * rows.part
+    arriving = []
+    for to, source in rows.others():
+        made, got = a.new_empty((count, b.shape[1])), a.new_empty((count, b.shape[1]))
+        for block, out in zip(rows.of(a, to), rows.blocks(made), strict=True):
+            _multiply(block, b, None, out)
+        arriving.append((rows.exchange(to, [made], source, [got]), got))
+    if meanwhile is not None:
+        meanwhile()
+    total = None
+    if meanwhile is not None and bias is None and arriving:  # what came first is there: the product is added to it
+        work, total = arriving.pop(0)
+        work.wait()
+    mine = a.new_empty((count, b.shape[1])) if total is None else total
+    for block, out in zip(rows.of(a, rows.at), rows.blocks(mine), strict=True):
+        if total is None:
+            _multiply(block, b, bias, out)
+        else:
+            out.addmm_(block, b)
+    for work, got in arriving:
+        work.wait()
+        mine.add_(got)
+    return mine
+
+
+def _multiply(a: Any, b: Any, bias: Any, out: Any) -> None:
+    import shim_torch as torch
+
+    if bias is None:
+        torch.mm(a, b, out=out)
+    else:
+        torch.addmm(bias, a, b, out=out)
+
+
+class _Column(Function):
+    """``linear`` of all rows, of which each process has some, with some of the weight's rows."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, weight: Any, bias: Any, rows: Rows) -> Any:
+        mine, transposed = _flat(x), weight.t()
+        out = x.new_empty((rows.n * mine.shape[0], weight.shape[0]))
+
+        def use(whole: Any, rank: int) -> None:
+            for block, to in zip(rows.of(whole, rank), rows.of(out, rank), strict=True):
+                _multiply(block, transposed, bias, to)
+
+        whole = _gather(rows, mine, use)
+        ctx.rows, ctx.shape = rows, x.shape
+        ctx.save_for_backward(whole if weight.requires_grad else None, weight)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        whole, weight = ctx.saved_tensors
+        grad = grad.contiguous()
+        found: list[Any] = [None, None, None]
+
+        def of_parameters() -> None:
+            if ctx.needs_input_grad[1]:
+                found[1] = grad.t() @ whole
+            if ctx.needs_input_grad[2]:
+                found[2] = grad.sum(0)
+
+        if ctx.needs_input_grad[0]:
+            later = of_parameters if ctx.needs_input_grad[1] else None
+            found[0] = _scatter(ctx.rows, grad, weight, None, later).view(ctx.shape)
+        if found[1] is None and found[2] is None:
+            of_parameters()
+        return (*found, None)
+
+
+class _Row(Function):
+    """This process's rows of ``linear``, of which each process has some of the inputs and of the weight's columns."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, weight: Any, bias: Any, rows: Rows) -> Any:
+        flat = _flat(x)
+        ctx.rows, ctx.shape = rows, x.shape
+        ctx.save_for_backward(flat if weight.requires_grad else None, weight)
+        return _scatter(rows, flat, weight.t(), bias)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        flat, weight = ctx.saved_tensors
+        rows, wanted = ctx.rows, ctx.needs_input_grad
+        of_input = grad.new_empty((rows.n * grad.shape[0], weight.shape[1])) if wanted[0] else None
+
+        def use(whole: Any, rank: int) -> None:
+            if of_input is not None:
+                for block, to in zip(rows.of(whole, rank), rows.of(of_input, rank), strict=True):
+                    _multiply(block, weight, None, to)
+
+        whole = _gather(rows, grad, use)
+        return (
+            None if of_input is None else of_input.view(ctx.shape),
+            whole.t() @ flat if wanted[1] else None,
+            whole.sum(0) if wanted[2] else None,
+            None,
+        )
+
+
+def _chosen(x: Any, rows: int, weight: Any) -> bool:
+    """Whether the pieces are used: on CUDA where each product is large; SHIM_TP_OVERLAP=1 always, 0 never."""
+    asked = os.environ.get("SHIM_TP_OVERLAP", "")
+    if asked in ("0", "1"):
+        return asked == "1"
+    return bool(x.is_cuda) and 2.0 * rows * weight.numel() >= _LEAST
+
+
+def _plain_linear(module: Any, x: Any, dim: int, mesh: Any) -> bool:
+    """Whether pieces are possible: of ``nn.Linear`` itself, outside of autocast and of traces, of what is split evenly."""
+    import shim_torch as torch
+    from shim_torch import compiler, nn
+    from shim_torch.distributed.tensor import Shard
+
+    weight = module.weight
+    split = weight.placements[0]
+    return (
+        type(module).forward is nn.Linear.forward
+        and mesh.size() > 1
+        and 0 <= dim < x.dim() - 1
+        and x.shape[-1] == weight.shape[1]
+        and x.shape[dim] % mesh.size() == weight.shape[split.dim if isinstance(split, Shard) else 0] % mesh.size() == 0
+        and x.numel() > 0
+        and x.dtype == weight.dtype
+        and not torch.is_autocast_enabled(x.device.type)
+        and not compiler.is_compiling()
+    )
+
+
+def column_rows(module: Any, x: Any, mesh: Any) -> Rows | None:
+    """Of an input that is split in a dim before the last one: how its rows lie. None where the plain form is taken."""
+    from shim_torch.distributed.tensor import Shard
+
+    split = x.placements[0]
+    if type(split) is not Shard or not _plain_linear(module, x, split.dim, mesh):
+        return None
+    rows = rows_of(x._local_tensor, split.dim, mesh.get_group(0))
+    return rows if _chosen(x, rows.part, module.weight._local_tensor) else None
+
+
+def column(module: Any, x: Any, rows: Rows, mesh: Any) -> Any:
+    """The layer's output, split in the last dim."""
+    from shim_torch.distributed.tensor import DTensor, Shard
+
+    weight = module.weight.to_local()
+    out = _Column.apply(x.to_local(), weight, None if module.bias is None else module.bias.to_local(), rows)
+    out = out.view(*x.shape[:-1], weight.shape[0])
+    return DTensor.from_local(out, mesh, [Shard(x.dim() - 1)], run_check=False)
+
+
+def row_rows(module: Any, x: Any, to: Any, mesh: Any) -> Rows | None:
+    """Of an output that is to be split in a dim before the last one."""
+    from shim_torch.distributed.tensor import Shard
+
+    if type(to) is not Shard or x.placements != (Shard(x.dim() - 1),):
+        return None
+    dim = to.dim + x.dim() if to.dim < 0 else to.dim
+    if not _plain_linear(module, x, dim, mesh):
+        return None
+    shape = list(x.shape)
+    shape[dim] //= mesh.size()
+    rows = Rows(mesh.get_group(0), math.prod(shape[:dim]), math.prod(shape[dim:-1]))
+    return rows if _chosen(x, rows.part, module.weight._local_tensor) else None
+
+
+def row(module: Any, x: Any, to: Any, rows: Rows, mesh: Any) -> Any:
+    """The layer's output, split as ``to`` says."""
+    from shim_torch.distributed.tensor import DTensor
+
+    shape = [*x.shape[:-1], module.weight.shape[0]]
+    shape[to.dim] //= rows.n
+    weight = module.weight.to_local()
+    out = _Row.apply(x.to_local(), weight, None if module.bias is None else module.bias.to_local(), rows)
+    return DTensor.from_local(out.view(shape), mesh, [to], run_check=False)
