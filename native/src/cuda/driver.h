@@ -64,6 +64,14 @@ struct MemoryAccess {  // who may read and write a pool's memory
   int location_type;   // 1: a device
   int device, flags;   // 3: reads and writes
 };
+struct SharedAllocation {  // physical memory that other processes can map: CUmemAllocationProp
+  int type = 1;            // pinned to its device
+  int handles = 1;         // passed on as file descriptors
+  int location_type = 1, device = 0;
+  void* security = nullptr;
+  unsigned char flags[8] = {};
+};
+static_assert(sizeof(SharedAllocation) == 32);
 static_assert(
     sizeof(KernelNode) == 72 && sizeof(EdgeData) == 8 && sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 
@@ -99,6 +107,18 @@ static_assert(
   X(pool_get, cuMemPoolGetAttribute, (CUmemoryPool, int, void*))                                                       \
   X(pool_trim, cuMemPoolTrimTo, (CUmemoryPool, size_t))                                                                \
   X(pool_access, cuMemPoolSetAccess, (CUmemoryPool, const MemoryAccess*, size_t))                                      \
+  X(shared_granularity, cuMemGetAllocationGranularity, (size_t*, const SharedAllocation*, int))                        \
+  X(shared_create, cuMemCreate, (unsigned long long*, size_t, const SharedAllocation*, unsigned long long))            \
+  X(shared_release, cuMemRelease, (unsigned long long))                                                                \
+  X(shared_export, cuMemExportToShareableHandle, (void*, unsigned long long, int, unsigned long long))                 \
+  X(shared_import, cuMemImportFromShareableHandle, (unsigned long long*, void*, int))                                  \
+  X(address_reserve, cuMemAddressReserve, (CUdeviceptr*, size_t, size_t, CUdeviceptr, unsigned long long))             \
+  X(address_free, cuMemAddressFree, (CUdeviceptr, size_t))                                                             \
+  X(shared_map, cuMemMap, (CUdeviceptr, size_t, size_t, unsigned long long, unsigned long long))                       \
+  X(shared_unmap, cuMemUnmap, (CUdeviceptr, size_t))                                                                   \
+  X(shared_access, cuMemSetAccess, (CUdeviceptr, size_t, const MemoryAccess*, size_t))                                 \
+  X(stream_write_value, cuStreamWriteValue32_v2, (CUstream, CUdeviceptr, uint32_t, unsigned))                          \
+  X(stream_wait_value, cuStreamWaitValue32_v2, (CUstream, CUdeviceptr, uint32_t, unsigned))                            \
   X(memcpy_async, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                                         \
   X(memcpy_peer_async, cuMemcpyPeerAsync, (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream))          \
   X(memset_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                                     \

@@ -8,7 +8,17 @@ namespace {
 
 using namespace nccl;
 
-// The device of all tensors of a collective.
+cuda::CUstream new_stream(int device, bool high_priority) {
+  const cuda::OnDevice on(device);
+  cuda::CUstream stream = nullptr;
+  int least = 0, most = 0;
+  if (high_priority && cuda::driver().stream_priorities) cuda::driver().stream_priorities(&least, &most);
+  cuda::check(cuda::driver().stream_create(&stream, 1 /* not ordered by the default stream */, most), "cuStreamCreate");
+  return stream;
+}
+
+}  // namespace
+
 int device_of(const DeviceCollective& w) {
   int device = -1;
   for (const auto* tensors : {&w.inputs, &w.outputs})
@@ -21,17 +31,6 @@ int device_of(const DeviceCollective& w) {
     }
   return device;
 }
-
-cuda::CUstream new_stream(int device, bool high_priority) {
-  const cuda::OnDevice on(device);
-  cuda::CUstream stream = nullptr;
-  int least = 0, most = 0;
-  if (high_priority && cuda::driver().stream_priorities) cuda::driver().stream_priorities(&least, &most);
-  cuda::check(cuda::driver().stream_create(&stream, 1 /* not ordered by the default stream */, most), "cuStreamCreate");
-  return stream;
-}
-
-}  // namespace
 
 NcclGroup::NcclGroup(std::shared_ptr<Store> store, std::string prefix, int rank, std::vector<int> members,
     std::string name, std::shared_ptr<const Peers> peers, Milliseconds meeting, bool high_priority)
@@ -67,6 +66,8 @@ void NcclGroup::abort(const std::string& why) {
     for (auto& [device, c] : comms_) ends.push_back(c.comm);
     for (auto& [key, c] : pairs_) ends.push_back(c.comm);
     comms_.clear(), pairs_.clear();
+    for (auto& [device, m] : opened_)
+      if (m) m->let_go();
   }
   for (Comm c : ends) library().abort(c);
 }
@@ -87,6 +88,8 @@ void NcclGroup::shutdown() {
     // A graph's end tells the communicator that it was captured with, which therefore has to outlive it: it stays.
     if (!c.in_graphs) library().destroy(c.comm);
   }
+  const std::lock_guard held(lock_);
+  opened_.clear();
 }
 
 DeviceComm NcclGroup::make(int device, cuda::CUstream current, const std::string& key, int rank, int size) {
@@ -205,6 +208,7 @@ std::shared_ptr<NcclWork> NcclGroup::run(
   const cuda::CUstream stream = later ? c.stream : current;
   auto work = std::make_shared<NcclWork>(shared_from_this(), std::move(what), ++sequence_, device);
   work->asked_ = current;
+  work->on_ = stream;
   work->captured_ = cuda::capturing(current);
   if (work->captured_) c.in_graphs = true;
   work->end_ = take_event(device);

@@ -10,6 +10,7 @@
 
 #include "distributed/group.h"
 #include "distributed/nccl_library.h"
+#include "distributed/peer_memory.h"
 #include "distributed/store.h"
 
 namespace shim::distributed {
@@ -50,6 +51,7 @@ class NcclWork {
   enum class State : uint8_t { begun, running, done, failed };
   void fail(const std::string& why);
   void release();
+  bool recorded();  // whether the tensors' memory may go: it is used again only after this
   const std::shared_ptr<NcclGroup> group_;
   mutable std::mutex lock_;
   std::vector<DeviceCollective> what_;  // keeps the tensors until the end, or until who waits is ordered behind it
@@ -62,6 +64,7 @@ class NcclWork {
   bool captured_ = false;
   cuda::CUevent end_ = nullptr;
   cuda::CUstream asked_ = nullptr;  // the current stream when it was begun
+  cuda::CUstream on_ = nullptr;     // where it runs
   const Clock::time_point began_ = Clock::now();
   std::string error_;
 };
@@ -81,6 +84,9 @@ class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
   std::shared_ptr<NcclWork> start(DeviceCollective&&);
   void begin_coalescing();  // what is started from now on is issued together
   std::shared_ptr<NcclWork> end_coalescing(bool later, Milliseconds timeout);
+  // Sends and receives by memory that the ranks' GPUs open to each other, asynchronously; all ranks make their calls in the same order.
+  // Null where there is no such memory, and while a graph is captured.
+  std::shared_ptr<NcclWork> exchange(std::vector<DeviceCollective>);
   DeviceComm& communicator(int device, cuda::CUstream current);  // made where there is none
   // The members of each part make a group of theirs; null for who is in none. All ranks call it.
   std::shared_ptr<NcclGroup> split(
@@ -98,6 +104,7 @@ class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
     int device;
     cuda::CUstream current;
   };
+  PeerMemory* peer_memory(int device);
   DeviceComm& pair(int device, cuda::CUstream current, int peer);
   DeviceComm make(int device, cuda::CUstream current, const std::string& key, int rank, int size);
   std::shared_ptr<NcclWork> run(std::vector<DeviceCollective>, DeviceComm&, Asked, bool later, bool alone);
@@ -118,11 +125,14 @@ class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
   mutable std::mutex lock_;  // of what follows
   std::map<int, DeviceComm> comms_;
   std::map<std::pair<int, int>, DeviceComm> pairs_;      // by device and peer: single messages
+  std::map<int, std::unique_ptr<PeerMemory>> opened_;    // by device; null where it cannot be
   std::atomic<bool> is_broken_{false}, aborted_{false};  // refuses everything; what runs has failed
   std::string broken_;
   bool coalescing_ = false;
   std::vector<DeviceCollective> coalesced_;
 };
+
+int device_of(const DeviceCollective&);  // of all its tensors, which are contiguous. Throws where they are on several
 
 // The thread that looks at what runs. A work that fails there ends the process, unless `set_failure_handling` says otherwise.
 void watch(std::shared_ptr<NcclWork>);

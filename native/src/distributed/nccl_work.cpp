@@ -144,8 +144,18 @@ void NcclWork::order_current_stream() {
   const cuda::CUstream current = cuda::current_stream(device_);
   cuda::check(cuda::driver().stream_wait_event(current, end_, 0), "cuStreamWaitEvent");
   // The stream that asked for it is ordered behind nothing yet where another one waits: it would give the tensors' memory away
-  // while the device still uses it. Then they are kept until the end, which the watchdog sees.
-  if (captured_ || current == asked_) release();
+  // while the device still uses it. So that memory is not used again before this work's stream has come so far; memory that is
+  // not ours is kept until the end, which the watchdog sees.
+  if (captured_ || current == asked_ || recorded()) release();
+}
+
+bool NcclWork::recorded() {
+  const std::lock_guard held(lock_);
+  bool all = true;
+  for (const DeviceCollective& w : what_)
+    for (const auto* tensors : {&w.inputs, &w.outputs})
+      for (const Tensor& t : *tensors) all &= cuda::record_stream(*t->storage(), t->storage()->data(), on_, device_);
+  return all;
 }
 
 void NcclWork::wait_on_host(Milliseconds at_most) {

@@ -44,6 +44,20 @@ Running nccl_start(Group group, std::string_view name, int act, int op, PyObject
   return group->start(std::move(c));
 }
 
+// Each tensor of `inputs` goes to the rank in `to` at its place, and those of `outputs` come from the ranks in `from`.
+Running nccl_exchange(Group group, std::vector<Tensor> inputs, Integers to, std::vector<Tensor> outputs, Integers from,
+    Milliseconds timeout) {
+  CHECK(Kind::Value, inputs.size() == to.size() && outputs.size() == from.size(), "exchange: a rank for each tensor");
+  std::vector<DeviceCollective> all;
+  for (size_t i = 0; i < to.size(); ++i)
+    all.push_back(
+        {.kind = Act::send, .inputs = {inputs[i]}, .root = int(to[i]), .timeout = timeout, .name = "exchange"});
+  for (size_t i = 0; i < from.size(); ++i)
+    all.push_back(
+        {.kind = Act::receive, .outputs = {outputs[i]}, .root = int(from[i]), .timeout = timeout, .name = "exchange"});
+  return group->exchange(std::move(all));
+}
+
 // (ncclComm_t, the stream of asynchronous collectives)
 std::tuple<void*, void*> group_communicator(Group group, int device) {
   const cuda::CUstream current = cuda::current_stream(device);
@@ -75,7 +89,8 @@ PyMethodDef nccl_group_methods[] = {method<&nccl_start, held>("start"),
     method<[](Group g) { g->begin_coalescing(); }, held>("begin_coalescing"),
     method<[](Group g, Truth later, Milliseconds timeout) { return g->end_coalescing(later, timeout); }, held>(
         "end_coalescing"),
-    method<&group_communicator, held>("communicator"), method<&group_split, held>("split"),
+    method<&nccl_exchange, held>("exchange"), method<&group_communicator, held>("communicator"),
+    method<&group_split, held>("split"),
     method<[](Group g, std::string_view why) { g->abort(std::string(why)); }>("abort"),
     method<[](Group g) { g->shutdown(); }>("shutdown"), {}};
 PyMethodDef nccl_work_methods[] = {

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from shim_torch._impl.distributed.point_to_point import P2POp, _Works, batch_isend_irecv, irecv, isend
+from shim_torch._impl.distributed import by_copies
 from shim_torch.autograd import Function
 
 # Multiplications and additions of one part's product, below which the plain form is as fast: two H200s, bfloat16.
@@ -53,9 +53,7 @@ class Rows:
 
     def exchange(self, to: int, sent: list[Any], source: int, received: list[Any]) -> Any:
         """Begins to send blocks to one process and to receive some from another."""
-        ops = [P2POp(isend, b, group=self.group, group_peer=to) for b in sent]
-        ops += [P2POp(irecv, b, group=self.group, group_peer=source) for b in received]
-        return _Works(batch_isend_irecv(ops), received)
+        return by_copies.exchange(self.group, [(b, to) for b in sent], [(b, source) for b in received])
 
 
 def rows_of(x: Any, dim: int, group: Any) -> Rows:

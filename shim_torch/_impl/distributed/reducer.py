@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from shim_torch._impl.distributed import collectives
+from shim_torch._impl.distributed import by_copies, collectives
 from shim_torch._impl.distributed.buckets import Bucket
 from shim_torch._impl.distributed.groups import ProcessGroup
 from shim_torch._impl.distributed.reductions import ReduceOp
@@ -176,7 +176,10 @@ class Reducer:
         members = [self._parameters[i] for i in self._buckets[number]]
         grads = [p.grad for p in members]
         if self._hook is None and not self._as_view and self.divisor is None and self._in_place(grads):
-            work = collectives.all_reduce_coalesced(grads, ReduceOp.AVG, group=self._group, async_op=True)
+            with torch.no_grad():
+                work = by_copies.all_reduce_mean(grads, self._group)
+            if work is None:
+                work = collectives.all_reduce_coalesced(grads, ReduceOp.AVG, group=self._group, async_op=True)
             now.running.append((work, grads))
             return
         with torch.no_grad():

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._impl.distributed import collectives
+from shim_torch._impl.distributed import by_copies, collectives
 from shim_torch._impl.distributed.reductions import ReduceOp
 from shim_torch._impl.distributed.sharded_pieces import Piece, piece
 
@@ -115,7 +115,9 @@ class Flat:
         with torch.no_grad(), comms.on_copy_in():
             mine = self.data if self.gathered_dtype == self.dtype else self.data.to(self.gathered_dtype)
             out = torch.empty(self.n * self.total, dtype=self.gathered_dtype, device=self.device)
-            work = collectives.all_gather_into_tensor(out, mine, group=self.group, async_op=True)
+            work = by_copies.all_gather(out, mine, self.group)
+            if work is None:
+                work = collectives.all_gather_into_tensor(out, mine, group=self.group, async_op=True)
         self._gathering = work, out, None if mine is self.data else mine
 
     def _gathered(self) -> Any:
@@ -227,7 +229,9 @@ class Reduction:
         self.copies, self.across = (flat.mesh.shape[0] if flat.mesh.ndim > 1 else 1), how.across
         self.average = how.factor is None and not how.force_sum and sent.dtype in (torch.float32, torch.bfloat16)
         self.out = torch.empty(sent.numel() // flat.n, dtype=sent.dtype, device=sent.device)
-        self.work = collectives.reduce_scatter_tensor(self.out, sent, self._op, group=flat.group, async_op=True)
+        self.work = by_copies.reduce_scatter_mean(self.out, sent, flat.group) if self.average else None
+        if self.work is None:
+            self.work = collectives.reduce_scatter_tensor(self.out, sent, self._op, group=flat.group, async_op=True)
 
     def _each(self, flat: Any) -> Iterator[tuple[Piece, Any]]:
         """What belongs to each parameter's part."""

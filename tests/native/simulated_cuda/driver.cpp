@@ -12,6 +12,7 @@
 
 #include "driver_graphs.h"
 #include "driver_memory.h"
+#include "driver_shared.h"
 #include "kernel_folder.h"
 
 extern "C" {

@@ -1,0 +1,139 @@
+"""Collectives of large CUDA tensors by copies between the GPUs of one host, which take no multiprocessor from kernels that run meanwhile.
+
+NCCL's kernels hold some: a product beside them, whose blocks wait for those, loses about as much time as the collective takes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from shim_torch._impl.distributed import on_devices
+from shim_torch._impl.distributed.on_devices import DeviceWork
+from shim_torch._impl.distributed.point_to_point import P2POp, _Works, batch_isend_irecv, irecv, isend
+
+Message = tuple[Any, int]  # a contiguous tensor, and the other end's rank in the group
+
+_LEAST = 1 << 20  # bytes for each other rank, below which NCCL's own collectives are quicker
+
+
+def _copied(group: Any, sent: Sequence[Message], received: Sequence[Message]) -> DeviceWork | None:
+    """The messages begun by copies; None where the ranks' memory is not open to each other, and while a graph is captured."""
+    if os.environ.get("SHIM_PEER_COPIES") == "0":
+        return None
+    running = group._device_engine.exchange(
+        [t for t, _ in sent], [to for _, to in sent], [t for t, _ in received], [source for _, source in received], group._limit
+    )  # fmt: skip
+    return None if running is None else DeviceWork([t for t, _ in received], running)
+
+
+def exchange(group: Any, sent: Sequence[Message], received: Sequence[Message]) -> Any:
+    """Begins messages of which all ranks have their part, in the same order: by copies, or the group's engine. Gives a work."""
+    if on_devices.on_device(group, sent[0][0]) and (work := _copied(group, sent, received)) is not None:
+        return work
+    ops = [P2POp(isend, t, group=group, group_peer=to) for t, to in sent]
+    ops += [P2POp(irecv, t, group=group, group_peer=source) for t, source in received]
+    return _Works(batch_isend_irecv(ops), [t for t, _ in received])
+
+
+def _others(group: Any) -> list[int]:
+    """The other ranks, from the next one on: no two ranks begin with the same."""
+    n, at = group.size(), group.rank()
+    return [(at + step) % n for step in range(1, n)]
+
+
+def _fits(group: Any, tensor: Any, least: int) -> bool:
+    return (
+        tensor.is_cuda
+        and tensor.is_contiguous()
+        and on_devices.on_device(group, tensor)
+        and tensor.numel() * tensor.element_size() >= least
+    )
+
+
+def _mean(mine: Any, others: Sequence[Any]) -> None:
+    """Of all ranks' values, in ``mine``: of two in one kernel."""
+    if len(others) == 1:
+        mine.lerp_(others[0], 0.5)
+        return
+    for other in others:
+        mine.add_(other)
+    mine.mul_(1 / (len(others) + 1))
+
+
+def all_gather(out: Any, mine: Any, group: Any) -> Any:
+    """``all_gather_into_tensor``, asynchronous; None where it is NCCL's."""
+    if not _fits(group, mine, _LEAST):
+        return None
+    rows = out.view(group.size(), -1)
+    rows[group.rank()].copy_(mine.view(-1))  # first: what waits for the messages waits for it too
+    ranks = _others(group)
+    return _copied(group, [(mine, to) for to in ranks], [(rows[r], r) for r in reversed(ranks)])
+
+
+class _Scattered:
+    """The mean of the ranks' rows on its way; ``wait`` puts it in ``out``."""
+
+    def __init__(self, work: DeviceWork, out: Any, mine: Any, others: list[Any]) -> None:
+        self._work, self._out, self._mine, self._others = work, out, mine, others
+
+    def wait(self) -> None:
+        """On the current stream."""
+        self._work.wait()
+        self._out.copy_(self._mine)
+        _mean(self._out, self._others)
+
+
+def reduce_scatter_mean(out: Any, sent: Any, group: Any) -> Any:
+    """``reduce_scatter_tensor`` with AVG of floating-point numbers, asynchronous; None where it is NCCL's."""
+    if not _fits(group, sent, group.size() * _LEAST):
+        return None
+    rows, ranks = sent.view(group.size(), -1), _others(group)
+    got = [out.new_empty(out.numel()) for _ in ranks]
+    work = _copied(group, [(rows[r], r) for r in ranks], list(zip(got, reversed(ranks), strict=True)))
+    return None if work is None else _Scattered(work, out.view(-1), rows[group.rank()], got)
+
+
+class _Reduced:
+    """Means of the ranks' tensors on their way, in their place."""
+
+    def __init__(self, work: Any, kept: Any) -> None:
+        self._work, self._kept = work, kept
+
+    def wait(self) -> None:
+        """The current stream comes after them."""
+        self._work.wait()
+
+
+_sides: dict[Any, Any] = {}  # by device: a stream for the additions
+
+
+def all_reduce_mean(tensors: Sequence[Any], group: Any) -> Any:
+    """``all_reduce`` with AVG of floating-point tensors where they are, asynchronous; None where it is NCCL's.
+
+    Each rank adds up its part of every tensor, and sends it to the others.
+    """
+    import shim_torch as torch
+
+    n, at, ranks = group.size(), group.rank(), _others(group)
+    if not all(_fits(group, t, n * _LEAST) and t.numel() % n == 0 for t in tensors):
+        return None
+    rows = [t.detach().view(n, -1) for t in tensors]
+    got = [[torch.empty_like(r[0]) for _ in ranks] for r in rows]
+    sent = [(r[to], to) for r in rows for to in ranks]
+    work = _copied(group, sent, [pair for g in got for pair in zip(g, reversed(ranks), strict=True)])
+    if work is None:
+        return None
+    device = tensors[0].device
+    side = _sides.get(device)
+    if side is None:
+        side = _sides[device] = torch.cuda.Stream(device)
+    with torch.cuda.stream(side):
+        work.wait()
+        for r, g in zip(rows, got, strict=True):
+            _mean(r[at], g)
+        sent = [(r[at], to) for r in rows for to in ranks]
+        second = _copied(group, sent, [(r[source], source) for r in rows for source in reversed(ranks)])
+    torch.cuda.current_stream(device)  # the last one asked for is that of the nodes of autograd made next
+    return _Reduced(second, (rows, got, work))
