@@ -90,6 +90,11 @@ def contention(torch, dist):
     def reductions():
         return [dist.all_reduce(g, async_op=True) for g in grads]
 
+    def copies():
+        from shim_torch._impl.distributed import by_copies
+
+        return [by_copies.all_reduce_mean([g], dist.group.WORLD) or dist.all_reduce(g, async_op=True) for g in grads]
+
     def timed(*calls):
         best = 1e9
         for _ in range(3):
@@ -103,7 +108,10 @@ def contention(torch, dist):
             best = min(best, begin.elapsed_time(end))
         return best
 
-    return f"contention: products {timed(products):.2f} ms, reductions {timed(reductions):.2f}, both {timed(reductions, products):.2f}"
+    text = f"contention: products {timed(products):.2f} ms, NCCL's reductions {timed(reductions):.2f}, both {timed(reductions, products):.2f}"
+    if torch.__name__ == "shim_torch":
+        text += f"; by copies {timed(copies):.2f}, both {timed(copies, products):.2f}"
+    return text
 
 
 def main(rank, number, folder, name, kinds):

@@ -9,9 +9,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from shim_torch._impl.distributed import on_devices
+from shim_torch._impl.distributed import collectives, on_devices
 from shim_torch._impl.distributed.on_devices import DeviceWork
 from shim_torch._impl.distributed.point_to_point import P2POp, _Works, batch_isend_irecv, irecv, isend
+from shim_torch._impl.distributed.reductions import ReduceOp
 
 Message = tuple[Any, int]  # a contiguous tensor, and the other end's rank in the group
 
@@ -98,12 +99,13 @@ def reduce_scatter_mean(out: Any, sent: Any, group: Any) -> Any:
 class _Reduced:
     """Means of the ranks' tensors on their way, in their place."""
 
-    def __init__(self, work: Any, kept: Any) -> None:
-        self._work, self._kept = work, kept
+    def __init__(self, works: list[Any], kept: Any) -> None:
+        self._works, self._kept = works, kept
 
     def wait(self) -> None:
         """The current stream comes after them."""
-        self._work.wait()
+        for work in self._works:
+            work.wait()
 
 
 _sides: dict[Any, Any] = {}  # by device: a stream for the additions
@@ -112,14 +114,15 @@ _sides: dict[Any, Any] = {}  # by device: a stream for the additions
 def all_reduce_mean(tensors: Sequence[Any], group: Any) -> Any:
     """``all_reduce`` with AVG of floating-point tensors where they are, asynchronous; None where it is NCCL's.
 
-    Each rank adds up its part of every tensor, and sends it to the others.
+    Each rank adds up its part of every tensor, and sends it to the others. Small ones among them are NCCL's.
     """
     import shim_torch as torch
 
     n, at, ranks = group.size(), group.rank(), _others(group)
-    if not all(_fits(group, t, n * _LEAST) and t.numel() % n == 0 for t in tensors):
+    large = [_fits(group, t, n * _LEAST) and t.numel() % n == 0 for t in tensors]
+    rows = [t.detach().view(n, -1) for t, yes in zip(tensors, large, strict=True) if yes]
+    if not rows:
         return None
-    rows = [t.detach().view(n, -1) for t in tensors]
     got = [[torch.empty_like(r[0]) for _ in ranks] for r in rows]
     sent = [(r[to], to) for r in rows for to in ranks]
     work = _copied(group, sent, [pair for g in got for pair in zip(g, reversed(ranks), strict=True)])
@@ -134,6 +137,9 @@ def all_reduce_mean(tensors: Sequence[Any], group: Any) -> Any:
         for r, g in zip(rows, got, strict=True):
             _mean(r[at], g)
         sent = [(r[at], to) for r in rows for to in ranks]
-        second = _copied(group, sent, [(r[source], source) for r in rows for source in reversed(ranks)])
+        works: list[Any] = [_copied(group, sent, [(r[source], source) for r in rows for source in reversed(ranks)])]
     torch.cuda.current_stream(device)  # the last one asked for is that of the nodes of autograd made next
-    return _Reduced(second, (rows, got, work))
+    small = [t for t, yes in zip(tensors, large, strict=True) if not yes]
+    if small:
+        works.append(collectives.all_reduce_coalesced(small, ReduceOp.AVG, group=group, async_op=True))
+    return _Reduced(works, (rows, got, work))

@@ -52,9 +52,18 @@ def collectives(rank: int, number: int, folder: Any) -> Any:
         mine = torch.empty(count // number, dtype=dtype, device="cuda")
         by_copies.reduce_scatter_mean(mine, every[rank].clone(), group).wait()
         found["reduce_scatter", str(dtype)] = _gap(mine, mean.chunk(number)[rank])
-        grads = [every[rank].clone(), here(every[rank].cpu().view(3, -1) * 2)]
+        grads = [
+            every[rank].clone(),
+            here(every[rank].cpu().view(3, -1) * 2),
+            here(torch.full((5,), float(rank), dtype=dtype)),
+        ]
         by_copies.all_reduce_mean(grads, group).wait()
-        found["all_reduce", str(dtype)] = max(_gap(grads[0], mean), _gap(grads[1].view(-1), 2 * mean))
+        gaps = [
+            _gap(grads[0], mean),
+            _gap(grads[1].view(-1), 2 * mean),
+            _gap(grads[2], torch.full((5,), (number - 1) / 2)),
+        ]
+        found["all_reduce", str(dtype)] = max(gaps)
     found["small"] = by_copies.all_reduce_mean([here(torch.ones(number))], group) is None
     os.environ["SHIM_PEER_COPIES"] = "0"
     found["off"] = by_copies.all_gather(out, every[rank], group) is None

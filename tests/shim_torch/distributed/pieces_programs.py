@@ -33,6 +33,8 @@ def layers(
     rank: int, number: int, folder: Any, device: str, shape: tuple[int, ...], dim: int, options: dict[str, Any]
 ) -> Any:
     """(pieces used, greatest gap to the plain form, and to one process) of outputs and all gradients."""
+    if device == "cuda":
+        torch.cuda.set_device(rank)
     begin(rank, number, folder, backend="nccl" if device == "cuda" else "gloo")
     from shim_torch._impl.distributed import overlapped_linear
 
