@@ -93,7 +93,7 @@ def contention(torch, dist):
     def copies():
         from shim_torch._impl.distributed import by_copies
 
-        return [by_copies.all_reduce_mean([g], dist.group.WORLD) or dist.all_reduce(g, async_op=True) for g in grads]
+        return [by_copies.all_reduce([g], dist.group.WORLD, average=False) or dist.all_reduce(g, async_op=True) for g in grads]
 
     def timed(*calls):
         best = 1e9

@@ -53,14 +53,15 @@ def _fits(group: Any, tensor: Any, least: int) -> bool:
     )
 
 
-def _mean(mine: Any, others: Sequence[Any]) -> None:
-    """Of all ranks' values, in ``mine``: of two in one kernel."""
-    if len(others) == 1:
+def _added(mine: Any, others: Sequence[Any], average: bool) -> None:
+    """The sum or the mean of all ranks' values, in ``mine``: of two in one kernel."""
+    if average and len(others) == 1:
         mine.lerp_(others[0], 0.5)
         return
     for other in others:
         mine.add_(other)
-    mine.mul_(1 / (len(others) + 1))
+    if average:
+        mine.mul_(1 / (len(others) + 1))
 
 
 def all_gather(out: Any, mine: Any, group: Any) -> Any:
@@ -83,7 +84,7 @@ class _Scattered:
         """On the current stream."""
         self._work.wait()
         self._out.copy_(self._mine)
-        _mean(self._out, self._others)
+        _added(self._out, self._others, True)
 
 
 def reduce_scatter_mean(out: Any, sent: Any, group: Any) -> Any:
@@ -97,7 +98,7 @@ def reduce_scatter_mean(out: Any, sent: Any, group: Any) -> Any:
 
 
 class _Reduced:
-    """Means of the ranks' tensors on their way, in their place."""
+    """Sums of the ranks' tensors on their way, in their place."""
 
     def __init__(self, works: list[Any], kept: Any) -> None:
         self._works, self._kept = works, kept
@@ -111,8 +112,8 @@ class _Reduced:
 _sides: dict[Any, Any] = {}  # by device: a stream for the additions
 
 
-def all_reduce_mean(tensors: Sequence[Any], group: Any) -> Any:
-    """``all_reduce`` with AVG of floating-point tensors where they are, asynchronous; None where it is NCCL's.
+def all_reduce(tensors: Sequence[Any], group: Any, average: bool) -> Any:
+    """``all_reduce`` of floating-point tensors where they are, asynchronous, with SUM or AVG; None where it is NCCL's.
 
     Each rank adds up its part of every tensor, and sends it to the others. Small ones among them are NCCL's.
     """
@@ -135,11 +136,12 @@ def all_reduce_mean(tensors: Sequence[Any], group: Any) -> Any:
     with torch.cuda.stream(side):
         work.wait()
         for r, g in zip(rows, got, strict=True):
-            _mean(r[at], g)
+            _added(r[at], g, average)
         sent = [(r[at], to) for r in rows for to in ranks]
         works: list[Any] = [_copied(group, sent, [(r[source], source) for r in rows for source in reversed(ranks)])]
     torch.cuda.current_stream(device)  # the last one asked for is that of the nodes of autograd made next
     small = [t for t, yes in zip(tensors, large, strict=True) if not yes]
     if small:
-        works.append(collectives.all_reduce_coalesced(small, ReduceOp.AVG, group=group, async_op=True))
+        op = ReduceOp.AVG if average else ReduceOp.SUM
+        works.append(collectives.all_reduce_coalesced(small, op, group=group, async_op=True))
     return _Reduced(works, (rows, got, work))

@@ -62,7 +62,8 @@ def rows_of(x: Any, dim: int, group: Any) -> Rows:
     return Rows(group, math.prod(shape[:dim]), math.prod(shape[dim:-1]))
 
 
-def _flat(x: Any) -> Any:
+def flat(x: Any) -> Any:
+    """As a matrix."""
     return x.reshape(-1, x.shape[-1])
 
 
@@ -82,7 +83,7 @@ def _gather(rows: Rows, mine: Any, use: Callable[[Any, int], None]) -> Any:
     return whole
 
 
-def _scatter(rows: Rows, a: Any, b: Any, bias: Any, meanwhile: Callable[[], None] | None = None) -> Any:
+def scatter(rows: Rows, a: Any, b: Any, bias: Any, meanwhile: Callable[[], None] | None = None) -> Any:
     """This process's rows of the sum of all processes' ``a @ b``, and the bias. ``meanwhile`` gives the device more to do."""
     count = rows.outer * rows.part
     arriving = []
@@ -123,7 +124,7 @@ class _Column(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Any, weight: Any, bias: Any, rows: Rows) -> Any:
-        mine, transposed = _flat(x), weight.t()
+        mine, transposed = flat(x), weight.t()
         out = x.new_empty((rows.n * mine.shape[0], weight.shape[0]))
 
         def use(whole: Any, rank: int) -> None:
@@ -149,7 +150,7 @@ class _Column(Function):
 
         if ctx.needs_input_grad[0]:
             later = of_parameters if ctx.needs_input_grad[1] else None
-            found[0] = _scatter(ctx.rows, grad, weight, None, later).view(ctx.shape)
+            found[0] = scatter(ctx.rows, grad, weight, None, later).view(ctx.shape)
         if found[1] is None and found[2] is None:
             of_parameters()
         return (*found, None)
@@ -160,14 +161,14 @@ class _Row(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Any, weight: Any, bias: Any, rows: Rows) -> Any:
-        flat = _flat(x)
+        mine = flat(x)
         ctx.rows, ctx.shape = rows, x.shape
-        ctx.save_for_backward(flat if weight.requires_grad else None, weight)
-        return _scatter(rows, flat, weight.t(), bias)
+        ctx.save_for_backward(mine if weight.requires_grad else None, weight)
+        return scatter(rows, mine, weight.t(), bias)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
-        flat, weight = ctx.saved_tensors
+        mine, weight = ctx.saved_tensors
         rows, wanted = ctx.rows, ctx.needs_input_grad
         of_input = grad.new_empty((rows.n * grad.shape[0], weight.shape[1])) if wanted[0] else None
 
@@ -179,13 +180,13 @@ class _Row(Function):
         whole = _gather(rows, grad, use)
         return (
             None if of_input is None else of_input.view(ctx.shape),
-            whole.t() @ flat if wanted[1] else None,
+            whole.t() @ mine if wanted[1] else None,
             whole.sum(0) if wanted[2] else None,
             None,
         )
 
 
-def _chosen(x: Any, rows: int, weight: Any) -> bool:
+def chosen(x: Any, rows: int, weight: Any) -> bool:
     """Whether the pieces are used: on CUDA where each product is large; SHIM_TP_OVERLAP=1 always, 0 never."""
     asked = os.environ.get("SHIM_TP_OVERLAP", "")
     if asked in ("0", "1"):
@@ -193,8 +194,11 @@ def _chosen(x: Any, rows: int, weight: Any) -> bool:
     return bool(x.is_cuda) and 2.0 * rows * weight.numel() >= _LEAST
 
 
-def _plain_linear(module: Any, x: Any, dim: int, mesh: Any) -> bool:
-    """Whether pieces are possible: of ``nn.Linear`` itself, outside of autocast and of traces, of what is split evenly."""
+def plain_linear(module: Any, x: Any, dim: int, mesh: Any, uneven: bool = False) -> bool:
+    """Whether pieces are possible: of ``nn.Linear`` itself, outside of autocast and of traces.
+
+    The input is split in ``dim``, evenly unless ``uneven``.
+    """
     import shim_torch as torch
     from shim_torch import compiler, nn
     from shim_torch.distributed.tensor import Shard
@@ -206,7 +210,9 @@ def _plain_linear(module: Any, x: Any, dim: int, mesh: Any) -> bool:
         and mesh.size() > 1
         and 0 <= dim < x.dim() - 1
         and x.shape[-1] == weight.shape[1]
-        and x.shape[dim] % mesh.size() == weight.shape[split.dim if isinstance(split, Shard) else 0] % mesh.size() == 0
+        and type(split) is Shard
+        and weight.shape[split.dim] % mesh.size() == 0
+        and (uneven or x.shape[dim] % mesh.size() == 0)
         and x.numel() > 0
         and x.dtype == weight.dtype
         and not torch.is_autocast_enabled(x.device.type)
@@ -219,10 +225,10 @@ def column_rows(module: Any, x: Any, mesh: Any) -> Rows | None:
     from shim_torch.distributed.tensor import Shard
 
     split = x.placements[0]
-    if type(split) is not Shard or not _plain_linear(module, x, split.dim, mesh):
+    if type(split) is not Shard or not plain_linear(module, x, split.dim, mesh):
         return None
     rows = rows_of(x._local_tensor, split.dim, mesh.get_group(0))
-    return rows if _chosen(x, rows.part, module.weight._local_tensor) else None
+    return rows if chosen(x, rows.part, module.weight._local_tensor) else None
 
 
 def column(module: Any, x: Any, rows: Rows, mesh: Any) -> Any:
@@ -242,12 +248,12 @@ def row_rows(module: Any, x: Any, to: Any, mesh: Any) -> Rows | None:
     if type(to) is not Shard or x.placements != (Shard(x.dim() - 1),):
         return None
     dim = to.dim + x.dim() if to.dim < 0 else to.dim
-    if not _plain_linear(module, x, dim, mesh):
+    if not plain_linear(module, x, dim, mesh):
         return None
     shape = list(x.shape)
     shape[dim] //= mesh.size()
     rows = Rows(mesh.get_group(0), math.prod(shape[:dim]), math.prod(shape[dim:-1]))
-    return rows if _chosen(x, rows.part, module.weight._local_tensor) else None
+    return rows if chosen(x, rows.part, module.weight._local_tensor) else None
 
 
 def row(module: Any, x: Any, to: Any, rows: Rows, mesh: Any) -> Any:

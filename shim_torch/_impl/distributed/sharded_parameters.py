@@ -229,7 +229,7 @@ class Reduction:
         self.copies, self.across = (flat.mesh.shape[0] if flat.mesh.ndim > 1 else 1), how.across
         self.average = how.factor is None and not how.force_sum and sent.dtype in (torch.float32, torch.bfloat16)
         self.out = torch.empty(sent.numel() // flat.n, dtype=sent.dtype, device=sent.device)
-        self.work = by_copies.reduce_scatter_mean(self.out, sent, flat.group) if self.average else None
+        self.work: Any = by_copies.reduce_scatter_mean(self.out, sent, flat.group) if self.average else None
         if self.work is None:
             self.work = collectives.reduce_scatter_tensor(self.out, sent, self._op, group=flat.group, async_op=True)
 

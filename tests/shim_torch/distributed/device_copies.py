@@ -19,9 +19,10 @@ def _gap(a: Any, b: Any) -> float:
     return float((a.cpu().float() - b.cpu().float()).abs().max())
 
 
-def _mean_on_host(mine: Any, others: Any) -> None:
+def _added_on_host(mine: Any, others: Any, average: bool) -> None:
     """Where the device runs no kernels."""
-    mine.copy_(torch.stack([t.cpu().float() for t in (mine, *others)]).mean(0).to(mine.dtype))
+    every = torch.stack([t.cpu().float() for t in (mine, *others)])
+    mine.copy_((every.mean(0) if average else every.sum(0)).to(mine.dtype))
 
 
 def collectives(rank: int, number: int, folder: Any) -> Any:
@@ -30,7 +31,7 @@ def collectives(rank: int, number: int, folder: Any) -> Any:
     from shim_torch._impl.distributed import by_copies
 
     if os.environ.get("RANKS_WITHOUT_KERNELS"):
-        by_copies._mean = _mean_on_host
+        by_copies._added = _added_on_host
     group, found = dist.group.WORLD, {}
     right, left = (rank + 1) % number, (rank - 1) % number
     for times, count in ((3, 5), (2, 9 * MiB + 3)):  # of float32: of parts of a slot, and of several
@@ -57,14 +58,17 @@ def collectives(rank: int, number: int, folder: Any) -> Any:
             here(every[rank].cpu().view(3, -1) * 2),
             here(torch.full((5,), float(rank), dtype=dtype)),
         ]
-        by_copies.all_reduce_mean(grads, group).wait()
+        by_copies.all_reduce(grads, group, average=True).wait()
         gaps = [
             _gap(grads[0], mean),
             _gap(grads[1].view(-1), 2 * mean),
             _gap(grads[2], torch.full((5,), (number - 1) / 2)),
         ]
         found["all_reduce", str(dtype)] = max(gaps)
-    found["small"] = by_copies.all_reduce_mean([here(torch.ones(number))], group) is None
+        total = every[rank].clone()
+        by_copies.all_reduce([total], group, average=False).wait()
+        found["all_reduce", "sum", str(dtype)] = _gap(total, mean * number) / number
+    found["small"] = by_copies.all_reduce([here(torch.ones(number))], group, average=True) is None
     os.environ["SHIM_PEER_COPIES"] = "0"
     found["off"] = by_copies.all_gather(out, every[rank], group) is None
     torch.cuda.synchronize()

@@ -30,18 +30,20 @@ def _found(x: Any, net: Any, grad: Any, whole: Any) -> list[Any]:
 
 
 def layers(
-    rank: int, number: int, folder: Any, device: str, shape: tuple[int, ...], dim: int, options: dict[str, Any]
+    rank: int, number: int, folder: Any, device: str, shape: tuple[int, ...], dim: int | None, options: dict[str, Any]
 ) -> Any:
-    """(pieces used, greatest gap to the plain form, and to one process) of outputs and all gradients."""
+    """(pieces used, greatest gap to the plain form, and to one process) of outputs and all gradients. ``dim`` None: whole copies."""
     if device == "cuda":
         torch.cuda.set_device(rank)
     begin(rank, number, folder, backend="nccl" if device == "cuda" else "gloo")
-    from shim_torch._impl.distributed import overlapped_linear
+    from shim_torch._impl.distributed import overlapped_linear, overlapped_whole
 
     used: list[str] = []
+    watched = overlapped_linear if dim is not None else overlapped_whole
     for name in ("column", "row"):
-        original = getattr(overlapped_linear, name)
-        setattr(overlapped_linear, name, lambda *a, name=name, original=original: (used.append(name), original(*a))[1])
+        original = getattr(watched, name)
+        setattr(watched, name, lambda *a, name=name, original=original: (used.append(name), original(*a))[1])
+    placed = R if dim is None else S(dim)
     mesh = mesh_module.init_device_mesh(device, (number,))
     torch.manual_seed(3)
     alone = Pair(shape[-1], 4 * number, options.get("bias", True)).to(
@@ -57,8 +59,8 @@ def layers(
         os.environ["SHIM_TP_OVERLAP"] = asked
         net = copy.deepcopy(alone)
         plan = {
-            "up": parallel.ColwiseParallel(input_layouts=S(dim)),
-            "down": parallel.RowwiseParallel(output_layouts=S(dim)),
+            "up": parallel.ColwiseParallel(input_layouts=placed),
+            "down": parallel.RowwiseParallel(output_layouts=placed),
         }
         net = parallel.parallelize_module(net, mesh, plan)
         if options.get("copied"):
@@ -66,10 +68,10 @@ def layers(
 
         def whole(t: Any) -> Any:
             return (
-                t.full_tensor() if isinstance(t, T.DTensor) else T.DTensor.from_local(t, mesh, [S(dim)]).full_tensor()
+                t.full_tensor() if isinstance(t, T.DTensor) else T.DTensor.from_local(t, mesh, [placed]).full_tensor()
             )
 
-        mine = [t.chunk(number, dim)[rank].contiguous() for t in (x, grad)]
+        mine = [x, grad] if dim is None else [t.chunk(number, dim)[rank].contiguous() for t in (x, grad)]
         found.append(_found(mine[0], net, mine[1], whole))
     gaps = [
         max(float((a - b).abs().max()) for a, b in zip(one, other, strict=True) if a is not None)
@@ -84,11 +86,12 @@ def left_alone(rank: int, number: int, folder: Any) -> Any:
     """What is not taken in pieces although it is asked for, and gives what one process gives all the same."""
     begin(rank, number, folder)
     os.environ["SHIM_TP_OVERLAP"] = "1"
-    from shim_torch._impl.distributed import overlapped_linear
+    from shim_torch._impl.distributed import overlapped_linear, overlapped_whole
 
     used: list[str] = []
-    for name in ("column", "row"):
-        setattr(overlapped_linear, name, lambda *a, name=name: used.append(name))
+    for watched in (overlapped_linear, overlapped_whole):
+        for name in ("column", "row"):
+            setattr(watched, name, lambda *a, name=name: used.append(name))
     mesh = mesh_module.init_device_mesh("cpu", (number,))
     torch.manual_seed(3)
     found = []

@@ -22,6 +22,9 @@ pytestmark = pytest.mark.skipif(
         (4, (8, 3, 4), 0, {}),
         (4, (2, 2, 8, 4), 2, {"frozen": ("up.weight", "down.bias")}),
         (2, (8, 6), -2, {"dtype": "float64"}),
+        (2, (4, 6), None, {"copied": True}),
+        (3, (2, 3, 5), None, {"bias": False}),
+        (2, (3, 2, 6), None, {"frozen": ("up.weight", "down.bias")}),
         (2, (4, 6), 0, {"frozen": ("up.weight", "up.bias", "down.weight", "down.bias")}),
     ],
 )

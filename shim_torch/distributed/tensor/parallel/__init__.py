@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import Any
 
-from shim_torch._impl.distributed import overlapped_linear
+from shim_torch._impl.distributed import overlapped_whole
 from shim_torch.distributed.device_mesh import entered_mesh
 from shim_torch.distributed.tensor import DTensor, Replicate, Shard, distribute_module, distribute_tensor
 
@@ -56,9 +56,9 @@ class _Parameters(ParallelStyle):
     def _placements(self, module: Any) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _in_pieces(self, module: Any, x: Any, mesh: Any) -> Any:
+    def _pieces(self, module: Any, x: Any, mesh: Any) -> Any:
         """A function that gives a layer's output, its collective overlapped with the product; None where that is not done."""
-        return None
+        raise NotImplementedError
 
     def _apply(self, module: Any, device_mesh: Any) -> Any:
         placements = self._placements(module)
@@ -72,13 +72,14 @@ class _Parameters(ParallelStyle):
 
         def before(module: Any, inputs: Any, mesh: Any) -> Any:
             x = inputs[0]
-            x = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, self.input_layouts, run_check=False)
-            if self._in_pieces(module, x, mesh) is None:
+            if not isinstance(x, DTensor) and self._pieces(module, x, mesh) is None:
+                x = DTensor.from_local(x, mesh, self.input_layouts, run_check=False)
+            if self._pieces(module, x, mesh) is None:
                 x = _laid(x, mesh, self.input_layouts, self.desired_input_layouts)
             return (x, *inputs[1:])
 
         def forward(module: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-            pieces = None if args or kwargs else self._in_pieces(module, x, device_mesh)
+            pieces = None if args or kwargs else self._pieces(module, x, device_mesh)
             return type(module).forward(module, x, *args, **kwargs) if pieces is None else pieces()
 
         def after(_: Any, output: Any, mesh: Any) -> Any:
@@ -109,9 +110,8 @@ class ColwiseParallel(_Parameters):
         linear = _kind(module, "ColwiseParallel") == "Linear"
         return {"weight": Shard(0 if linear else 1), "bias": Shard(0)}
 
-    def _in_pieces(self, module: Any, x: Any, mesh: Any) -> Any:
-        rows = overlapped_linear.column_rows(module, x, mesh)
-        return None if rows is None else lambda: overlapped_linear.column(module, x, rows, mesh)
+    def _pieces(self, module: Any, x: Any, mesh: Any) -> Any:
+        return overlapped_whole.column_pieces(module, x, self.input_layouts[0], mesh)
 
 
 class RowwiseParallel(_Parameters):
@@ -125,10 +125,8 @@ class RowwiseParallel(_Parameters):
         self.desired_input_layouts = (Shard(-1) if linear else Replicate(),)
         return {"weight": Shard(1 if linear else 0), "bias": Replicate()}
 
-    def _in_pieces(self, module: Any, x: Any, mesh: Any) -> Any:
-        (to,) = _plain(self.output_layouts, x)
-        rows = overlapped_linear.row_rows(module, x, to, mesh)
-        return None if rows is None else lambda: overlapped_linear.row(module, x, to, rows, mesh)
+    def _pieces(self, module: Any, x: Any, mesh: Any) -> Any:
+        return overlapped_whole.row_pieces(module, x, _plain(self.output_layouts, x)[0], mesh)
 
 
 class SequenceParallel(ParallelStyle):
