@@ -85,12 +85,19 @@ int receive_descriptor(int from, int* rank, Clock::time_point until) {
 
 }  // namespace
 
-bool all_agree(Store& store, const std::string& prefix, int rank, int size, bool yes, Milliseconds timeout) {
-  store.call({.ask = Ask::set, .keys = {str(prefix, "/", rank)}, .value = yes ? "1" : "0"});
-  bool all = yes;
-  for (int other = 0; other < size; ++other)
-    if (other != rank) all &= asked(store, str(prefix, "/", other), timeout) == "1";
-  return all;
+bool on_one_host(Store& store, const std::string& prefix, int rank, Milliseconds timeout) {
+  if (rank > 0) return asked(store, prefix, timeout) == this_host();
+  store.call({.ask = Ask::set, .keys = {prefix}, .value = this_host()});
+  return true;
+}
+
+bool all_agree(Store& store, const std::string& prefix, int size, bool yes, Milliseconds timeout) {
+  store.call({.ask = Ask::add, .keys = {prefix + "/yes"}, .number = yes});
+  if (store.call({.ask = Ask::add, .keys = {prefix + "/votes"}, .number = 1}).number == size) {
+    const int64_t count = store.call({.ask = Ask::add, .keys = {prefix + "/yes"}, .number = 0}).number;
+    store.call({.ask = Ask::set, .keys = {prefix + "/all"}, .value = count == size ? "1" : "0"});
+  }
+  return asked(store, prefix + "/all", timeout) == "1";
 }
 
 std::vector<int> exchange_descriptors(
@@ -104,14 +111,9 @@ std::vector<int> exchange_descriptors(
   sockaddr_un here = address(name, &length);
   if (bind(listening.fd(), reinterpret_cast<sockaddr*>(&here), length) || listen(listening.fd(), size))
     give_up("bind() failed");
-  store.call({.ask = Ask::set, .keys = {str(prefix, "/", rank)}, .value = str(this_host(), "\n", name)});
+  store.call({.ask = Ask::set, .keys = {str(prefix, "/", rank)}, .value = name});
   std::vector<std::string> names(static_cast<size_t>(size));
-  for (int other = 0; other < size; ++other) {
-    const std::string said = asked(store, str(prefix, "/", other), timeout);
-    const size_t end = said.find('\n');
-    if (end == std::string::npos || said.substr(0, end) != this_host()) give_up("the ranks are on several hosts");
-    names[size_t(other)] = said.substr(end + 1);
-  }
+  for (int other = 0; other < size; ++other) { names[size_t(other)] = asked(store, str(prefix, "/", other), timeout); }
   std::vector<int> found(size_t(size), -1);
   std::vector<Socket> lower;  // whom this rank calls; the higher ones call it
   for (int other = 0; other < rank; ++other) {

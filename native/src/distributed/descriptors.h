@@ -8,11 +8,11 @@
 
 namespace shim::distributed {
 
-// Each rank's own descriptor, for every rank of a group; all call it. Throws Failure where they are not on one host or do not come in time.
-// The caller closes them; this rank's place is -1.
+// All ranks of a group call these. They throw Failure where the others do not come in time.
+bool on_one_host(Store&, const std::string& key, int rank, Milliseconds timeout);  // with rank 0
+bool all_agree(Store&, const std::string& prefix, int size, bool yes, Milliseconds timeout);
+// Each rank's own descriptor, for every rank on this host. The caller closes them; this rank's place is -1.
 std::vector<int> exchange_descriptors(
     Store&, const std::string& prefix, int rank, int size, int own, Milliseconds timeout);
-// Whether all ranks say yes. Throws Failure where they do not come in time.
-bool all_agree(Store&, const std::string& prefix, int rank, int size, bool yes, Milliseconds timeout);
 
 }  // namespace shim::distributed

@@ -16,6 +16,8 @@ constexpr int kFileDescriptor = 1;   // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 constexpr unsigned kAtLeast = 0;     // CU_STREAM_WAIT_VALUE_GEQ, of numbers that wrap
 constexpr unsigned kNotOrdered = 1;  // CU_STREAM_NON_BLOCKING
 
+constexpr Milliseconds kMeeting{60000};  // of ranks that are all there
+
 bool offered(const cuda::Driver& d) {
   return d.shared_create && d.shared_export && d.shared_import && d.address_reserve && d.shared_map &&
          d.shared_access && d.shared_granularity && d.stream_write_value && d.stream_wait_value;
@@ -75,6 +77,15 @@ bool PeerMemory::map(Block& b) {
   return d.shared_access(b.at, bytes_, &access, 1) == 0;
 }
 
+// Whether the device can do with a rank's memory what messages need; nobody sends anything yet.
+bool PeerMemory::tried(int other) {
+  const cuda::Driver& d = cuda::driver();
+  return d.memcpy_async(slot(other, rank_, 0), slot(rank_, other, 0), 64, sending_) == 0 &&
+         d.stream_write_value(sending_, flag(other, rank_, false), 0, 0) == 0 &&
+         d.stream_wait_value(sending_, flag(rank_, other, false), 0, kAtLeast) == 0 &&
+         d.stream_synchronize(sending_) == 0;
+}
+
 std::unique_ptr<PeerMemory> PeerMemory::make(
     Store& store, const std::string& prefix, int rank, int size, int device, Milliseconds timeout) {
   const cuda::Driver& d = cuda::driver();
@@ -82,7 +93,7 @@ std::unique_ptr<PeerMemory> PeerMemory::make(
   std::unique_ptr<PeerMemory> made(new PeerMemory(rank, size, device));
   made->sent_.resize(size_t(size)), made->received_.resize(size_t(size));
   int own = -1;
-  bool fine = offered(d) && reaches_others(device);
+  bool fine = on_one_host(store, prefix + "host", rank, timeout) && offered(d) && reaches_others(device);
   if (fine) {
     try {
       made->allocate();
@@ -92,19 +103,19 @@ std::unique_ptr<PeerMemory> PeerMemory::make(
     }
   }
   std::vector<int> theirs;
-  if (all_agree(store, prefix + "able", rank, size, fine, timeout)) {
+  if (all_agree(store, prefix + "able", size, fine, timeout)) {
     try {
-      theirs = exchange_descriptors(store, prefix + "names", rank, size, own, timeout);
+      theirs = exchange_descriptors(store, prefix + "names", rank, size, own, std::min(timeout, kMeeting));
     } catch (const Failure&) {
-      fine = false;  // on several hosts, or in containers without a way between them
+      fine = false;  // in containers without a way between them
     }
     for (int other = 0; fine && other < size; ++other) {
       if (other == rank) continue;
       Block& b = made->blocks_[size_t(other)];
       auto* descriptor = reinterpret_cast<void*>(intptr_t(theirs[size_t(other)]));
-      fine = d.shared_import(&b.handle, descriptor, kFileDescriptor) == 0 && made->map(b);
+      fine = d.shared_import(&b.handle, descriptor, kFileDescriptor) == 0 && made->map(b) && made->tried(other);
     }
-    fine = all_agree(store, prefix + "mapped", rank, size, fine, timeout);
+    fine = all_agree(store, prefix + "mapped", size, fine, timeout);
   } else {
     fine = false;
   }

@@ -37,6 +37,7 @@ class PeerMemory {
   PeerMemory(int rank, int size, int device) : rank_(rank), size_(size), device_(device), blocks_(size_t(size)) {}
   void allocate();
   bool map(Block&);
+  bool tried(int other);
   cuda::CUdeviceptr slot(int owner, int source, uint32_t number) const;
   cuda::CUdeviceptr flag(int owner, int other, bool freed) const;
   void send_piece(const Message&, size_t at, size_t bytes);
