@@ -2,6 +2,7 @@
 
 two_ranks.py compare    the same programs by both, results equal to the bit
 two_ranks.py alone      graphs, a collective that does not end, a rank that dies, training beside one process
+two_ranks.py one        copies between GPUs, pieces of linear layers, fully_shard by copies; two processes on one GPU do it too
 two_ranks.py sharded    losses of fully_shard beside one GPU's, here and by PyTorch
 """
 
@@ -81,12 +82,36 @@ def sharded() -> None:
                 print(f"{options} {torch} failed: {str(error)[-700:]}")
 
 
+def one() -> None:
+    import shim_torch as torch
+
+    alone = torch.cuda.device_count() < 2
+    for program, args in (("collectives", (alone,)), ("pieces", ()), ("sharded", (False,)), ("sharded", (True,))):
+        folder = Path(tempfile.mkdtemp())
+        began = time.monotonic()
+        try:
+            found = processes.together(2, "device_copies", program, folder, *args)
+        except AssertionError as error:
+            print(program, "failed:", str(error)[-900:])
+            continue
+        if program == "sharded":
+            means = [sum(pair) / 2 for pair in zip(*(f[0] for f in found), strict=True)]
+            gaps = " ".join(f"{a - b:+.2g}" for a, b in zip(means, found[0][1], strict=True))
+            print(
+                f"sharded, bfloat16 {args[0]}: loss less one process's {gaps}; weights within {max(f[2] for f in found):.2g}"
+            )
+        else:
+            print(program, f"{time.monotonic() - began:.1f} s", found[0])
+
+
 if __name__ == "__main__":
     os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
     processes.DEADLINE = 30.0
     if sys.argv[1] == "compare":
         for name in ("reductions", "movements", "together"):
             both(name)
+    elif sys.argv[1] == "one":
+        one()
     elif sys.argv[1] == "sharded":
         sharded()
     else:

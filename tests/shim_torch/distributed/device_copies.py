@@ -1,4 +1,4 @@
-"""What the ranks run of the collectives that are made of copies between GPUs. NCCL itself is not needed for it."""
+"""What the ranks run of the collectives that are made of copies between GPUs: two processes may do it on one, without NCCL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _added_on_host(mine: Any, others: Any, average: bool) -> None:
     mine.copy_((every.mean(0) if average else every.sum(0)).to(mine.dtype))
 
 
-def collectives(rank: int, number: int, folder: Any) -> Any:
+def collectives(rank: int, number: int, folder: Any, one_device: bool = False) -> Any:
     """Messages of several sizes, gathers and means, beside what they have to be; None where there is no such memory."""
     begin(rank, number, folder)
     from shim_torch._impl.distributed import by_copies
@@ -53,17 +53,12 @@ def collectives(rank: int, number: int, folder: Any) -> Any:
         mine = torch.empty(count // number, dtype=dtype, device="cuda")
         by_copies.reduce_scatter_mean(mine, every[rank].clone(), group).wait()
         found["reduce_scatter", str(dtype)] = _gap(mine, mean.chunk(number)[rank])
-        grads = [
-            every[rank].clone(),
-            here(every[rank].cpu().view(3, -1) * 2),
-            here(torch.full((5,), float(rank), dtype=dtype)),
-        ]
+        grads, means = [every[rank].clone(), here(every[rank].cpu().view(3, -1) * 2)], [mean, 2 * mean.view(3, -1)]
+        if not one_device:  # what is small is NCCL's
+            grads.append(here(torch.full((5,), float(rank), dtype=dtype)))
+            means.append(torch.full((5,), (number - 1) / 2))
         by_copies.all_reduce(grads, group, average=True).wait()
-        gaps = [
-            _gap(grads[0], mean),
-            _gap(grads[1].view(-1), 2 * mean),
-            _gap(grads[2], torch.full((5,), (number - 1) / 2)),
-        ]
+        gaps = [_gap(x, m) for x, m in zip(grads, means, strict=True)]
         found["all_reduce", str(dtype)] = max(gaps)
         total = every[rank].clone()
         by_copies.all_reduce([total], group, average=False).wait()
@@ -74,3 +69,87 @@ def collectives(rank: int, number: int, folder: Any) -> Any:
     torch.cuda.synchronize()
     dist.destroy_process_group()
     return found
+
+
+def pieces(rank: int, number: int, folder: Any) -> Any:
+    """Greatest gaps, relative, of parallel linear layers in pieces to one process, of all that this rank has."""
+    begin(rank, number, folder)
+    from tensor_programs import R, S, mesh_module, parallel
+
+    os.environ["SHIM_TP_OVERLAP"] = "1"
+    mesh = mesh_module.init_device_mesh("cuda", (number,))
+    found = {}
+    for shape, dim in (((1024, 1024), 0), ((2, 512 * number, 1024), 1), ((1024, 1024), None)):
+        for dtype in (torch.float32, torch.bfloat16):
+            torch.manual_seed(3)
+            net = torch.nn.Sequential(torch.nn.Linear(1024, 2048), torch.nn.Linear(2048, 1024)).to("cuda", dtype)
+            x, grad = (here(torch.randn(shape)).to(dtype) for _ in range(2))
+            x.requires_grad_()
+            out = net(x)
+            out.backward(grad)
+            expected = [out, x.grad, *(p.grad for p in net.parameters())]
+            dims = [dim, dim, 0, 0, 1, None]  # of which each rank has a part
+            net.zero_grad()
+            placed = R if dim is None else S(dim)
+            plan = {
+                "0": parallel.ColwiseParallel(input_layouts=placed),
+                "1": parallel.RowwiseParallel(output_layouts=placed),
+            }
+            net = parallel.parallelize_module(net, mesh, plan, src_data_rank=None)
+            mine = [t.detach() if dim is None else t.detach().chunk(number, dim)[rank].contiguous() for t in (x, grad)]
+            for _ in range(3):  # memory is used again
+                net.zero_grad()
+                y = mine[0].clone().requires_grad_()
+                out = net(y)
+                out.backward(mine[1])
+            parts = [out, y.grad, *(p.grad.to_local() for p in net.parameters())]
+            gaps = []
+            for whole, part, split in zip(expected, parts, dims, strict=True):
+                wanted = whole if split is None else whole.chunk(number, split)[rank]
+                gaps.append(_gap(part, wanted) / float(wanted.float().abs().max()))
+            found[shape, str(dtype)] = max(gaps)
+    torch.cuda.synchronize()
+    dist.destroy_process_group()
+    return found
+
+
+def sharded(rank: int, number: int, folder: Any, half: bool) -> Any:
+    """(losses of this rank's half of a batch with ``fully_shard``, those of the whole one in one process, greatest gap of weights)."""
+    begin(rank, number, folder)
+    from sharded_programs import fsdp, mesh_module
+
+    nn = torch.nn
+    mesh = mesh_module.init_device_mesh("cuda", (number,))
+    losses: list[list[float]] = []
+    for spread in (False, True):
+        torch.manual_seed(4)
+        net = nn.Sequential(
+            *(
+                nn.Sequential(nn.Linear(1024, 2048, bias=False), nn.GELU(), nn.Linear(2048, 1024, bias=False))
+                for _ in range(4)
+            )
+        )
+        net = net.to("cuda")
+        if spread:
+            more = {"mp_policy": fsdp.MixedPrecisionPolicy(torch.bfloat16, torch.float32)} if half else {}
+            for block in net:
+                fsdp.fully_shard(block, mesh=mesh, **more)
+            fsdp.fully_shard(net, mesh=mesh, **more)
+        else:
+            alone = net
+        optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
+        losses.append([])
+        for step in range(12):
+            generator = torch.Generator().manual_seed(step)
+            x, y = (here(torch.randn(64 * number, 1024, generator=generator)) for _ in range(2))
+            x, y = (t[64 * rank : 64 * rank + 64] if spread else t for t in (x, y))
+            loss = nn.functional.mse_loss(net(x).float(), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            losses[-1].append(float(loss))
+    gaps = [
+        _gap(p.to_local(), q.chunk(number)[rank]) for p, q in zip(net.parameters(), alone.parameters(), strict=True)
+    ]
+    dist.destroy_process_group()
+    return losses[1], losses[0], max(gaps)
