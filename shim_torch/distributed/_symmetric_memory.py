@@ -1,15 +1,31 @@
-"""``torch.distributed._symmetric_memory``: memory that GPUs of several processes share, which is not supported."""
+"""``torch.distributed._symmetric_memory``: which groups overlap their parallel linear layers; memory that programs share is not built."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from shim_torch._impl.distributed.functional import group_of
+from shim_torch._impl.distributed.overlapped_linear import asked_for
 from shim_torch._impl.surface.not_built import ONE_PROCESS, declare
 
 
+def enable_symm_mem_for_group(group_name: str) -> None:
+    """Parallel linear layers of the group are taken in pieces, small ones too (``parallelize_module``).
+
+    Errors: RuntimeError for a name that is no group's.
+    """
+    warnings.warn(
+        "`enable_symm_mem_for_group` is deprecated. There is no need to call this function anymore.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    asked_for.add(group_of(group_name))
+
+
 def is_symm_mem_enabled_for_group(group_name: str) -> bool:
-    """Whether a group shares memory: no."""
-    return False
+    """Whether that was asked for."""
+    return any(group.group_name == group_name for group in asked_for)
 
 
 def is_nvshmem_available() -> bool:
@@ -22,4 +38,4 @@ def get_backend(device: Any) -> str | None:
     return None
 
 
-declare(globals(), ONE_PROCESS, "empty rendezvous get_symm_mem_workspace enable_symm_mem_for_group set_backend")
+declare(globals(), ONE_PROCESS, "empty rendezvous get_symm_mem_workspace set_backend")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -186,12 +187,15 @@ class _Row(Function):
         )
 
 
-def chosen(x: Any, rows: int, weight: Any) -> bool:
-    """Whether the pieces are used: on CUDA where each product is large; SHIM_TP_OVERLAP=1 always, 0 never."""
+asked_for: weakref.WeakSet[Any] = weakref.WeakSet()  # groups whose layers are taken in pieces, small ones too
+
+
+def chosen(group: Any, x: Any, rows: int, weight: Any) -> bool:
+    """Whether pieces are taken: on CUDA where each product is large; SHIM_TP_OVERLAP=1 always, 0 never."""
     asked = os.environ.get("SHIM_TP_OVERLAP", "")
     if asked in ("0", "1"):
         return asked == "1"
-    return bool(x.is_cuda) and 2.0 * rows * weight.numel() >= _LEAST
+    return group in asked_for or (bool(x.is_cuda) and 2.0 * rows * weight.numel() >= _LEAST)
 
 
 def plain_linear(module: Any, x: Any, dim: int, mesh: Any, uneven: bool = False) -> bool:
@@ -228,7 +232,7 @@ def column_rows(module: Any, x: Any, mesh: Any) -> Rows | None:
     if type(split) is not Shard or not plain_linear(module, x, split.dim, mesh):
         return None
     rows = rows_of(x._local_tensor, split.dim, mesh.get_group(0))
-    return rows if chosen(x, rows.part, module.weight._local_tensor) else None
+    return rows if chosen(rows.group, x, rows.part, module.weight._local_tensor) else None
 
 
 def column(module: Any, x: Any, rows: Rows, mesh: Any) -> Any:
@@ -253,7 +257,7 @@ def row_rows(module: Any, x: Any, to: Any, mesh: Any) -> Rows | None:
     shape = list(x.shape)
     shape[dim] //= mesh.size()
     rows = Rows(mesh.get_group(0), math.prod(shape[:dim]), math.prod(shape[dim:-1]))
-    return rows if chosen(x, rows.part, module.weight._local_tensor) else None
+    return rows if chosen(rows.group, x, rows.part, module.weight._local_tensor) else None
 
 
 def row(module: Any, x: Any, to: Any, rows: Rows, mesh: Any) -> Any:

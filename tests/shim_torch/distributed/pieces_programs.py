@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import os
 from typing import Any
 
@@ -10,6 +11,7 @@ from collective_programs import begin, dist, plain, torch
 from tensor_programs import R, S, T, mesh_module, parallel
 
 nn = torch.nn
+symmetric: Any = importlib.import_module(f"{dist.__name__}._symmetric_memory")
 
 
 class Pair(nn.Module):
@@ -56,7 +58,13 @@ def layers(
     expected = _found(x, alone, grad, lambda t: t)
     found = []
     for asked in ("0", "1"):
-        os.environ["SHIM_TP_OVERLAP"] = asked
+        if options.get("by_group"):
+            name = mesh.get_group(0).group_name
+            if asked == "1":
+                symmetric.enable_symm_mem_for_group(name)
+            assert symmetric.is_symm_mem_enabled_for_group(name) == (asked == "1")
+        else:
+            os.environ["SHIM_TP_OVERLAP"] = asked
         net = copy.deepcopy(alone)
         plan = {
             "up": parallel.ColwiseParallel(input_layouts=placed),

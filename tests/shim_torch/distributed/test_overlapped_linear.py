@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
         (3, (6, 2, 5), 0, {"bias": False}),
         (4, (8, 3, 4), 0, {}),
         (4, (2, 2, 8, 4), 2, {"frozen": ("up.weight", "down.bias")}),
-        (2, (8, 6), -2, {"dtype": "float64"}),
+        (2, (8, 6), -2, {"dtype": "float64", "by_group": True}),
         (2, (4, 6), None, {"copied": True}),
         (3, (2, 3, 5), None, {"bias": False}),
         (2, (3, 2, 6), None, {"frozen": ("up.weight", "down.bias")}),
