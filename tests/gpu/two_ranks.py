@@ -2,7 +2,7 @@
 
 two_ranks.py compare    the same programs by both, results equal to the bit
 two_ranks.py alone      graphs, a collective that does not end, a rank that dies, training beside one process
-two_ranks.py one        copies between GPUs, pieces of linear layers, fully_shard by copies; two processes on one GPU do it too
+two_ranks.py one        copies between GPUs, pieces of linear layers, training by copies; two processes on one GPU do it too
 two_ranks.py sharded    losses of fully_shard beside one GPU's, here and by PyTorch
 """
 
@@ -86,7 +86,11 @@ def one() -> None:
     import shim_torch as torch
 
     alone = torch.cuda.device_count() < 2
-    for program, args in (("collectives", (alone,)), ("pieces", ()), ("sharded", (False,)), ("sharded", (True,))):
+    for program, args in [
+        ("collectives", (alone,)),
+        ("pieces", ()),
+        *(("trained", (how,)) for how in ("ddp", "float32", "bfloat16")),
+    ]:
         folder = Path(tempfile.mkdtemp())
         began = time.monotonic()
         try:
@@ -94,12 +98,10 @@ def one() -> None:
         except AssertionError as error:
             print(program, "failed:", str(error)[-900:])
             continue
-        if program == "sharded":
+        if program == "trained":
             means = [sum(pair) / 2 for pair in zip(*(f[0] for f in found), strict=True)]
             gaps = " ".join(f"{a - b:+.2g}" for a, b in zip(means, found[0][1], strict=True))
-            print(
-                f"sharded, bfloat16 {args[0]}: loss less one process's {gaps}; weights within {max(f[2] for f in found):.2g}"
-            )
+            print(f"{args[0]}: loss less one process's {gaps}; weights within {max(f[2] for f in found):.2g}")
         else:
             print(program, f"{time.monotonic() - began:.1f} s", found[0])
 

@@ -113,8 +113,11 @@ def pieces(rank: int, number: int, folder: Any) -> Any:
     return found
 
 
-def sharded(rank: int, number: int, folder: Any, half: bool) -> Any:
-    """(losses of this rank's half of a batch with ``fully_shard``, those of the whole one in one process, greatest gap of weights)."""
+def trained(rank: int, number: int, folder: Any, how: str) -> Any:
+    """(losses of this rank's part of a batch, those of the whole one in one process, greatest gap of weights).
+
+    ``how``: "ddp", or ``fully_shard`` with parameters in "float32" or "bfloat16".
+    """
     begin(rank, number, folder)
     from sharded_programs import fsdp, mesh_module
 
@@ -130,8 +133,12 @@ def sharded(rank: int, number: int, folder: Any, half: bool) -> Any:
             )
         )
         net = net.to("cuda")
-        if spread:
-            more = {"mp_policy": fsdp.MixedPrecisionPolicy(torch.bfloat16, torch.float32)} if half else {}
+        if spread and how == "ddp":
+            net = nn.parallel.DistributedDataParallel(net, init_sync=False)
+        elif spread:
+            more = (
+                {"mp_policy": fsdp.MixedPrecisionPolicy(getattr(torch, how), torch.float32)} if how != "float32" else {}
+            )
             for block in net:
                 fsdp.fully_shard(block, mesh=mesh, **more)
             fsdp.fully_shard(net, mesh=mesh, **more)
