@@ -93,7 +93,10 @@ def contention(torch, dist):
     def copies():
         from shim_torch._impl.distributed import by_copies
 
-        return [by_copies.all_reduce([g], dist.group.WORLD, average=False) or dist.all_reduce(g, async_op=True) for g in grads]
+        return [
+            by_copies.all_reduce([g], dist.group.WORLD, average=False) or dist.all_reduce(g, async_op=True)
+            for g in grads
+        ]
 
     def timed(*calls):
         best = 1e9
@@ -117,7 +120,8 @@ def contention(torch, dist):
 def main(rank, number, folder, name, kinds):
     torch = importlib.import_module(name)
     torch.cuda.set_device(rank)
-    if number > 1:
+    together = number > 1 or any(not kind.startswith("one") for kind in kinds)
+    if together:
         dist = importlib.import_module(f"{name}.distributed")
         dist.init_process_group(
             "nccl", init_method=f"file://{folder}/store", rank=rank, world_size=number, device_id=torch.device("cuda", rank)
@@ -127,7 +131,7 @@ def main(rank, number, folder, name, kinds):
         if rank == 0:
             print(found, flush=True)
         torch.cuda.empty_cache()
-    if number > 1:
+    if together:
         dist.barrier()
     sys.stdout.flush()
     os._exit(0)
