@@ -54,14 +54,19 @@ def _fits(group: Any, tensor: Any, least: int) -> bool:
 
 
 def _added(mine: Any, others: Sequence[Any], average: bool) -> None:
-    """The sum or the mean of all ranks' values, in ``mine``: of two in one kernel."""
-    if average and len(others) == 1:
-        mine.lerp_(others[0], 0.5)
+    """The sum or the mean of all ranks' values, in ``mine``."""
+    import shim_torch as torch
+
+    if average and len(others) == 1 and mine.dtype != torch.float16:
+        mine.lerp_(
+            others[0], 0.5
+        )  # one kernel; of an infinity it may make NaN, which loss scaling of float16 tells apart
         return
-    for other in others:
-        mine.add_(other)
+    share = 1 / (len(others) + 1) if average else 1
     if average:
-        mine.mul_(1 / (len(others) + 1))
+        mine.mul_(share)  # before the sum, which float16 may not hold
+    for other in others:
+        mine.add_(other, alpha=share)
 
 
 def all_gather(out: Any, mine: Any, group: Any) -> Any:
