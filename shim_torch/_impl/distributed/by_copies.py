@@ -137,7 +137,7 @@ def all_reduce(tensors: Sequence[Any], group: Any, average: bool) -> Any:
     device = tensors[0].device
     side = _sides.get(device)
     if side is None:
-        side = _sides[device] = torch.cuda.Stream(device)
+        side = _sides[device] = torch.cuda.Stream(device, priority=-1)  # before the products that wait too
     with torch.cuda.stream(side):
         work.wait()
         for r, g in zip(rows, got, strict=True):
