@@ -88,13 +88,16 @@ def one() -> None:
     alone = torch.cuda.device_count() < 2
     for program, args in [
         ("collectives", (alone,)),
+        ("lost", ()),
         ("pieces", ()),
         *(("trained", (how,)) for how in ("ddp", "float32", "bfloat16")),
     ]:
         folder = Path(tempfile.mkdtemp())
         began = time.monotonic()
         try:
-            found = processes.together(2, "device_copies", program, folder, *args)
+            found = processes.together(
+                2, "device_copies", program, folder, *args, dies=(1,) if program == "lost" else ()
+            )
         except AssertionError as error:
             print(program, "failed:", str(error)[-900:])
             continue

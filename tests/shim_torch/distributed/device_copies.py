@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from typing import Any
 
-from collective_programs import dist, torch
+from collective_programs import dist, told, torch
 from device_programs import begin, here
 
 MiB = 1 << 20
@@ -160,3 +162,20 @@ def trained(rank: int, number: int, folder: Any, how: str) -> Any:
     ]
     dist.destroy_process_group()
     return losses[1], losses[0], max(gaps)
+
+
+def lost(rank: int, number: int, folder: Any) -> Any:
+    """A rank dies before its message: the other's streams are let go, and its next call says who it was."""
+    os.environ["TORCH_NCCL_ASYNC_ERROR_HANDLING"] = "2"
+    begin(rank, number, folder)
+    from shim_torch._impl.distributed import by_copies
+
+    group, x, got = dist.group.WORLD, here(torch.ones(1000)), here(torch.zeros(1000))
+    by_copies._copied(group, [(x, 1 - rank)], [(got, 1 - rank)]).wait()
+    torch.cuda.synchronize()
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    by_copies._copied(group, [(x, 1)], [(got, 1)]).wait()
+    torch.cuda.synchronize()
+    time.sleep(1)
+    return float(got[0]), told(lambda: by_copies._copied(group, [(x, 1)], [(got, 1)]))
