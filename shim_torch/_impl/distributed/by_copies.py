@@ -19,7 +19,7 @@ Message = tuple[Any, int]  # a contiguous tensor, and the other end's rank in th
 _LEAST = 1 << 20  # bytes for each other rank, below which NCCL's own collectives are quicker
 
 
-def _copied(group: Any, sent: Sequence[Message], received: Sequence[Message]) -> DeviceWork | None:
+def copied(group: Any, sent: Sequence[Message], received: Sequence[Message]) -> DeviceWork | None:
     """The messages begun by copies; None where the ranks' memory is not open to each other, and while a graph is captured."""
     if os.environ.get("SHIM_PEER_COPIES") == "0":
         return None
@@ -31,14 +31,14 @@ def _copied(group: Any, sent: Sequence[Message], received: Sequence[Message]) ->
 
 def exchange(group: Any, sent: Sequence[Message], received: Sequence[Message]) -> Any:
     """Begins messages of which all ranks have their part, in the same order: by copies, or the group's engine. Gives a work."""
-    if on_devices.on_device(group, sent[0][0]) and (work := _copied(group, sent, received)) is not None:
+    if on_devices.on_device(group, sent[0][0]) and (work := copied(group, sent, received)) is not None:
         return work
     ops = [P2POp(isend, t, group=group, group_peer=to) for t, to in sent]
     ops += [P2POp(irecv, t, group=group, group_peer=source) for t, source in received]
     return _Works(batch_isend_irecv(ops), [t for t, _ in received])
 
 
-def _others(group: Any) -> list[int]:
+def others(group: Any) -> list[int]:
     """The other ranks, from the next one on: no two ranks begin with the same."""
     n, at = group.size(), group.rank()
     return [(at + step) % n for step in range(1, n)]
@@ -53,20 +53,20 @@ def _fits(group: Any, tensor: Any, least: int) -> bool:
     )
 
 
-def _added(mine: Any, others: Sequence[Any], average: bool) -> None:
-    """The sum or the mean of all ranks' values, in ``mine``."""
+def mean(mine: Any, others: Sequence[Any], into: Any = None) -> Any:
+    """Of all ranks' values: a new tensor, or ``into``."""
     import shim_torch as torch
 
-    if average and len(others) == 1 and mine.dtype != torch.float16:
-        mine.lerp_(
-            others[0], 0.5
-        )  # one kernel; of an infinity it may make NaN, which loss scaling of float16 tells apart
-        return
-    share = 1 / (len(others) + 1) if average else 1
-    if average:
-        mine.mul_(share)  # before the sum, which float16 may not hold
+    if into is not None and into is not mine:
+        mine = into.copy_(mine)
+    if len(others) == 1 and mine.dtype != torch.float16:
+        # One kernel. Of an infinity it may make NaN, which loss scaling of float16 tells apart.
+        return torch.lerp(mine, others[0], 0.5) if into is None else mine.lerp_(others[0], 0.5)
+    share = 1 / (len(others) + 1)
+    made = mine * share if into is None else mine.mul_(share)  # a sum in float16 may be infinite
     for other in others:
-        mine.add_(other, alpha=share)
+        made.add_(other, alpha=share)
+    return made
 
 
 def all_gather(out: Any, mine: Any, group: Any) -> Any:
@@ -75,8 +75,8 @@ def all_gather(out: Any, mine: Any, group: Any) -> Any:
         return None
     rows = out.view(group.size(), -1)
     rows[group.rank()].copy_(mine.view(-1))  # first: what waits for the messages waits for it too
-    ranks = _others(group)
-    return _copied(group, [(mine, to) for to in ranks], [(rows[r], r) for r in reversed(ranks)])
+    ranks = others(group)
+    return copied(group, [(mine, to) for to in ranks], [(rows[r], r) for r in reversed(ranks)])
 
 
 class _Scattered:
@@ -88,17 +88,16 @@ class _Scattered:
     def wait(self) -> None:
         """On the current stream."""
         self._work.wait()
-        self._out.copy_(self._mine)
-        _added(self._out, self._others, True)
+        mean(self._mine, self._others, self._out)
 
 
 def reduce_scatter_mean(out: Any, sent: Any, group: Any) -> Any:
     """``reduce_scatter_tensor`` with AVG of floating-point numbers, asynchronous; None where it is NCCL's."""
     if not _fits(group, sent, group.size() * _LEAST):
         return None
-    rows, ranks = sent.view(group.size(), -1), _others(group)
+    rows, ranks = sent.view(group.size(), -1), others(group)
     got = [out.new_empty(out.numel()) for _ in ranks]
-    work = _copied(group, [(rows[r], r) for r in ranks], list(zip(got, reversed(ranks), strict=True)))
+    work = copied(group, [(rows[r], r) for r in ranks], list(zip(got, reversed(ranks), strict=True)))
     return None if work is None else _Scattered(work, out.view(-1), rows[group.rank()], got)
 
 
@@ -124,14 +123,14 @@ def all_reduce(tensors: Sequence[Any], group: Any, average: bool) -> Any:
     """
     import shim_torch as torch
 
-    n, at, ranks = group.size(), group.rank(), _others(group)
+    n, at, ranks = group.size(), group.rank(), others(group)
     large = [_fits(group, t, n * _LEAST) and t.numel() % n == 0 for t in tensors]
     rows = [t.detach().view(n, -1) for t, yes in zip(tensors, large, strict=True) if yes]
     if not rows:
         return None
     got = [[torch.empty_like(r[0]) for _ in ranks] for r in rows]
     sent = [(r[to], to) for r in rows for to in ranks]
-    work = _copied(group, sent, [pair for g in got for pair in zip(g, reversed(ranks), strict=True)])
+    work = copied(group, sent, [pair for g in got for pair in zip(g, reversed(ranks), strict=True)])
     if work is None:
         return None
     device = tensors[0].device
@@ -141,9 +140,14 @@ def all_reduce(tensors: Sequence[Any], group: Any, average: bool) -> Any:
     with torch.cuda.stream(side):
         work.wait()
         for r, g in zip(rows, got, strict=True):
-            _added(r[at], g, average)
+            mine = r[at]
+            if average:
+                mean(mine, g, mine)
+            else:
+                for other in g:
+                    mine.add_(other)
         sent = [(r[at], to) for r in rows for to in ranks]
-        works: list[Any] = [_copied(group, sent, [(r[source], source) for r in rows for source in reversed(ranks)])]
+        works: list[Any] = [copied(group, sent, [(r[source], source) for r in rows for source in reversed(ranks)])]
     torch.cuda.current_stream(device)  # the last one asked for is that of the nodes of autograd made next
     small = [t for t, yes in zip(tensors, large, strict=True) if not yes]
     if small:

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._impl.distributed import by_copies, collectives
+from shim_torch._impl.distributed import by_copies, collectives, sharded_copies
 from shim_torch._impl.distributed.reductions import ReduceOp
 from shim_torch._impl.distributed.sharded_pieces import Piece, piece
 
@@ -48,6 +48,12 @@ class Reducing:
     hook: Any = None
     across: bool = True  # over the copies too, of a mesh of two dimensions
 
+    def averages(self, dtype: Any) -> bool:
+        """Whether gradients are averaged on their way, and not divided after it."""
+        import shim_torch as torch
+
+        return self.factor is None and not self.force_sum and dtype in (torch.float32, torch.bfloat16)
+
 
 class Flat:
     """Parameters of one dtype, whose parts lie in one tensor, so that one collective gathers them."""
@@ -59,6 +65,9 @@ class Flat:
         first = owned[0][0]
         self.dtype, self.device = first.dtype, first.device
         self.pieces = [piece(p, owners, place(p), mesh, self.gathered_dtype) for p, owners in owned]
+        for p in self.pieces:
+            p.large = sharded_copies.large(p, self.n)
+        self.pieces.sort(key=lambda p: not p.large)  # those first
         self.total = sum(p.size for p in self.pieces)
         self.data: Any = None
         self.whole_there = False
@@ -114,27 +123,32 @@ class Flat:
             return
         with torch.no_grad(), comms.on_copy_in():
             mine = self.data if self.gathered_dtype == self.dtype else self.data.to(self.gathered_dtype)
-            out = torch.empty(self.n * self.total, dtype=self.gathered_dtype, device=self.device)
-            work = by_copies.all_gather(out, mine, self.group)
-            if work is None:
-                work = collectives.all_gather_into_tensor(out, mine, group=self.group, async_op=True)
-        self._gathering = work, out, None if mine is self.data else mine
+            there = [p for p in self.pieces if p.large]
+            copies = sharded_copies.gather(there, mine, self.group)
+            works, there, out = ([], [], None) if copies is None else ([copies], there, None)
+            rest = mine[sum(p.size for p in there) :]
+            if rest.numel():
+                out = torch.empty(self.n * rest.numel(), dtype=self.gathered_dtype, device=self.device)
+                copies = by_copies.all_gather(out, rest, self.group)
+                works.append(copies or collectives.all_gather_into_tensor(out, rest, group=self.group, async_op=True))
+        self._gathering = works, out, there, None if mine is self.data else mine
 
-    def _gathered(self) -> Any:
-        """What every process sent, once the current stream comes after it.
+    def _gathered(self) -> tuple[Any, list[Piece]]:
+        """What every process sent, once the current stream comes after it, and the pieces that are in their place already.
 
-        Its memory, and that of the cast part, is the copying stream's: it would be given to the next part while this one is
-        still sent, or read. So both are kept for the current stream, which comes after the collective.
+        All memory here is the copying stream's: it would be given to the next part while this one is still sent, or read. So it
+        is kept for the current stream, which comes after the collectives.
         """
         import shim_torch as torch
 
-        work, out, cast = self._gathering
+        works, out, there, cast = self._gathering
         self._gathering = None
-        work.wait()
-        for made in (out, cast):
+        for work in works:
+            work.wait()
+        for made in (out, cast, *(p.memory for p in there)):
             if made is not None and made.is_cuda:
                 made.record_stream(torch.cuda.current_stream(made.device))
-        return out
+        return out, there
 
     def end_gather(self) -> None:
         """The whole parameters, in the modules; on CUDA what the current stream gets from now on sees them."""
@@ -142,11 +156,13 @@ class Flat:
 
         if self._gathering is None:
             return
-        rows, where = self._gathered().view(self.n, self.total), 0
+        out, there = self._gathered()
+        rows, where = None if out is None else out.view(self.n, -1), 0
         with torch.no_grad():
-            for p in self.pieces:
-                self._fill(p, rows[:, where : where + p.size])
-                where += p.size
+            for i, p in enumerate(self.pieces):
+                if rows is not None and i >= len(there):
+                    self._fill(p, rows[:, where : where + p.size])
+                    where += p.size
                 p.whole.requires_grad_(p.part.requires_grad)
                 p.show(p.whole)
         self.whole_there = True
@@ -167,12 +183,13 @@ class Flat:
 
     def free(self) -> None:
         """Gives the wholes' memory back; the modules have the parts."""
+        there = self.pieces if self.whole_there else []
         if self._gathering is not None:
-            self._gathered()
+            there = self._gathered()[1]
         for p in self.pieces:
             p.show(p.part)
-            if self.whole_there:
-                p.memory.untyped_storage().resize_(0)
+        for p in there:
+            p.memory.untyped_storage().resize_(0)
         self.whole_there = False
 
     # --- gradients --------------------------------------------------------------------------------------------------
@@ -186,8 +203,8 @@ class Flat:
                 p.accumulated = grad if p.accumulated is None else p.accumulated + grad
                 p.whole.grad = None
 
-    def begin_reduce(self, how: Reducing) -> Reduction | None:
-        """Sends the gradients; None where there are none."""
+    def begin_reduce(self, how: Reducing) -> Any:
+        """Sends the gradients: what is under way; None where there are none."""
         import shim_torch as torch
 
         with torch.no_grad():
@@ -200,13 +217,23 @@ class Flat:
             if not found:
                 return None
             dtype = found[0][1].dtype if self.policy.reduce_dtype is None else self.policy.reduce_dtype
+            means = None
+            if self.mesh.ndim == 1 and how.hook is None and how.averages(dtype):
+                apart = [(p, grad) for p, grad in found if p.large]
+                if (means := sharded_copies.reduce(apart, dtype, self.group)) is not None:
+                    found = [(p, grad) for p, grad in found if not p.large]
+                    for p, _ in apart:
+                        p.whole.grad = p.accumulated = None
+                    if not found:
+                        return means
             sent = torch.empty((self.n, sum(p.size for p, _ in found)), dtype=dtype, device=self.device)
             where = 0
             for p, grad in found:
                 self._put(sent[:, where : where + p.size], p, grad)
                 where += p.size
                 p.whole.grad = p.accumulated = None
-            return Reduction(self, [p for p, _ in found], sent.view(-1), how)
+            rest = Reduction(self, [p for p, _ in found], sent.view(-1), how)
+            return rest if means is None else sharded_copies.Together([means, rest])
 
     def _put(self, to: Any, p: Piece, grad: Any) -> None:
         if p.dim:
@@ -227,7 +254,7 @@ class Reduction:
 
         self.flat, self.pieces, self.how = flat, pieces, how
         self.copies, self.across = (flat.mesh.shape[0] if flat.mesh.ndim > 1 else 1), how.across
-        self.average = how.factor is None and not how.force_sum and sent.dtype in (torch.float32, torch.bfloat16)
+        self.average = how.averages(sent.dtype)
         self.out = torch.empty(sent.numel() // flat.n, dtype=sent.dtype, device=sent.device)
         self.work: Any = by_copies.reduce_scatter_mean(self.out, sent, flat.group) if self.average else None
         if self.work is None:
@@ -252,7 +279,6 @@ class Reduction:
     def end(self) -> None:
         """Adds them to the parts' gradients."""
         import shim_torch as torch
-        from shim_torch.distributed.tensor import DTensor
 
         with torch.no_grad():
             self.work.wait()
@@ -270,8 +296,4 @@ class Reduction:
             if not self.average:
                 self.out.div_(self.flat.n * self.copies if self.how.factor is None else self.how.factor)
             for p, mine in self._each(self.out.to(self.flat.dtype)):
-                new = mine.view(p.local)
-                if p.part.grad is None:
-                    p.part.grad = DTensor(new, p.part._spec)
-                else:
-                    p.part.grad._local_tensor.add_(new)
+                p.add_gradient(mine)

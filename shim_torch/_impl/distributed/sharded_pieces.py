@@ -22,6 +22,7 @@ class Piece:
     local: tuple[int, ...]  # this part's shape
     gathered: tuple[int, ...]  # the shape of what is gathered
     spread: DTensorSpec | None  # of a parameter that was a DTensor: the whole is one too
+    large: bool = False  # copied to where it belongs, between GPUs of one host
     whole: Any = None
     accumulated: Any = None  # gradients that were not reduced yet
     kept: Any = None  # gradients of the part that the copies have not in common yet
@@ -52,6 +53,16 @@ class Piece:
         return redistribute.move(
             grad._local_tensor, grad.shape, grad._spec.mesh, grad._spec.placements, self.spread.placements
         )
+
+    def add_gradient(self, flat: Any) -> None:
+        """Of the part, in the reductions' dtype."""
+        from shim_torch.distributed.tensor import DTensor
+
+        new = flat.to(self.part._local_tensor.dtype).view(self.local)
+        if self.part.grad is None:
+            self.part.grad = DTensor(new, self.part._spec)
+        else:
+            self.part.grad._local_tensor.add_(new)
 
     def show(self, parameter: Any) -> None:
         """Makes the part, or the whole, the modules' parameter."""

@@ -74,10 +74,9 @@ class DistributedDataParallel(Module):
         Joinable.register(type(self))
         self._several = distributed.get_world_size(self.process_group) > 1
         cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
-        if self._several:
+        if self._several and init_sync:
             self._same_everywhere(named)
-            if init_sync:
-                self._first_ones(self._state())
+            self._first_ones(self._state())
         self._cap = cap
         self.reducer: Any = self._reducer()
 

@@ -1,0 +1,80 @@
+"""Large parameters of ``fully_shard`` on the GPUs of one host: their parts are copied to where the whole is, and gradients from where they are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from shim_torch._impl.distributed import by_copies
+from shim_torch._impl.distributed.sharded_pieces import Piece
+
+_LEAST = 1 << 19  # elements of a part
+
+
+def large(p: Piece, n: int) -> bool:
+    """Whether its rows lie in the whole as the parts have them, and are worth a message of their own."""
+    return p.dim == 0 and p.size >= _LEAST and p.size * n == math.prod(p.gathered)
+
+
+def gather(pieces: list[Piece], mine: Any, group: Any) -> Any:
+    """Begins to copy large parameters' parts, which ``mine`` begins with, into the wholes, whose memory is the current stream's.
+
+    Gives a work; None where that is not possible.
+    """
+    if not pieces or not mine.is_cuda or group.size() == 1:
+        return None
+    ranks, at = by_copies.others(group), group.rank()
+    sent, received, where = [], [], 0
+    for p in pieces:
+        p.memory.untyped_storage().resize_(p.memory.numel() * p.memory.element_size())
+        part, rows = mine[where : where + p.size], p.memory.data.view(group.size(), p.size)
+        rows[at].copy_(part)
+        sent += [(part, to) for to in ranks]
+        received += [(rows[source], source) for source in reversed(ranks)]
+        where += p.size
+    work = by_copies.copied(group, sent, received)
+    if work is None:
+        for p in pieces:
+            p.memory.untyped_storage().resize_(0)
+    return work
+
+
+class Means:
+    """Means of large gradients on their way to the parts."""
+
+    def __init__(self, pieces: list[Piece], rows: list[Any], got: list[list[Any]], work: Any, at: int) -> None:
+        self._pieces, self._rows, self._got, self._work, self._at = pieces, rows, got, work, at
+
+    def end(self) -> None:
+        """Adds them to the parts' gradients."""
+        import shim_torch as torch
+
+        with torch.no_grad():
+            self._work.wait()
+            for p, rows, got in zip(self._pieces, self._rows, self._got, strict=True):
+                p.add_gradient(by_copies.mean(rows[self._at], got))
+
+
+def reduce(found: list[tuple[Piece, Any]], dtype: Any, group: Any) -> Means | None:
+    """Begins the means of gradients of large parameters; None where that is not possible."""
+    ranks, n = by_copies.others(group), group.size()
+    if not found or n == 1 or not all(g.is_cuda and g.is_contiguous() and g.dtype == dtype for _, g in found):
+        return None
+    rows = [g.view(n, -1) for _, g in found]
+    got = [[r.new_empty(r.shape[1]) for _ in ranks] for r in rows]
+    sent = [(r[to], to) for r in rows for to in ranks]
+    received = [pair for g in got for pair in zip(g, reversed(ranks), strict=True)]
+    work = by_copies.copied(group, sent, received)
+    return None if work is None else Means([p for p, _ in found], rows, got, work, group.rank())
+
+
+class Together:
+    """Several reductions as one."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self._parts = parts
+
+    def end(self) -> None:
+        """Ends each."""
+        for part in self._parts:
+            part.end()
