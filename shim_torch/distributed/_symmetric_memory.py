@@ -11,7 +11,7 @@ from shim_torch._impl.surface.not_built import ONE_PROCESS, declare
 
 
 def enable_symm_mem_for_group(group_name: str) -> None:
-    """Parallel linear layers of the group are taken in pieces, small ones too (``parallelize_module``).
+    """Linear layers that ``parallelize_module`` spreads over the group overlap their collectives with parts of their products.
 
     Errors: RuntimeError for a name that is no group's.
     """

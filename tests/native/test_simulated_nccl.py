@@ -113,7 +113,7 @@ def test_together(library, number, tmp_path):
 
 def test_streams_and_memory(library, tmp_path):
     for found in together(library, 2, "on_streams", tmp_path, module="device_streams"):
-        assert found == [True, True, True, 4096 * 4, 0, False, True, 3]
+        assert found == [True, True, True, 4096 * 4, 0, 4096 * 4, 0, 3]
 
 
 def test_states_of_the_cpu_from_the_first_process(library, tmp_path):

@@ -208,7 +208,6 @@ std::shared_ptr<NcclWork> NcclGroup::run(
   const cuda::CUstream stream = later ? c.stream : current;
   auto work = std::make_shared<NcclWork>(shared_from_this(), std::move(what), ++sequence_, device);
   work->asked_ = current;
-  work->on_ = stream;
   work->captured_ = cuda::capturing(current);
   if (work->captured_) c.in_graphs = true;
   work->end_ = take_event(device);

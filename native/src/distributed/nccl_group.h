@@ -64,7 +64,7 @@ class NcclWork {
   bool captured_ = false;
   cuda::CUevent end_ = nullptr;
   cuda::CUstream asked_ = nullptr;  // the current stream when it was begun
-  cuda::CUstream on_ = nullptr;     // where it runs
+  cuda::CUstream on_ = nullptr;     // of messages by copies: where they end
   const Clock::time_point began_ = Clock::now();
   std::string error_;
 };

@@ -144,9 +144,9 @@ void NcclWork::order_current_stream() {
   const cuda::CUstream current = cuda::current_stream(device_);
   cuda::check(cuda::driver().stream_wait_event(current, end_, 0), "cuStreamWaitEvent");
   // The stream that asked for it is ordered behind nothing yet where another one waits: it would give the tensors' memory away
-  // while the device still uses it. So that memory is not used again before this work's stream has come so far; memory that is
-  // not ours is kept until the end, which the watchdog sees.
-  if (captured_ || current == asked_ || recorded()) release();
+  // while the device still uses it. Then they are kept until the end, which the watchdog sees; those of messages by copies go,
+  // and their memory is used again only after them.
+  if (captured_ || current == asked_ || (on_ && recorded())) release();
 }
 
 bool NcclWork::recorded() {

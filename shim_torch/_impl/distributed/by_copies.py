@@ -1,6 +1,7 @@
 """Collectives of large CUDA tensors by copies between the GPUs of one host, which take no multiprocessor from kernels that run meanwhile.
 
 NCCL's kernels hold some: a product beside them, whose blocks wait for those, loses about as much time as the collective takes.
+SHIM_PEER_COPIES=1 asks for them.
 """
 
 from __future__ import annotations
@@ -19,9 +20,14 @@ Message = tuple[Any, int]  # a contiguous tensor, and the other end's rank in th
 _LEAST = 1 << 20  # bytes for each other rank, below which NCCL's own collectives are quicker
 
 
+def wanted() -> bool:
+    """Whether SHIM_PEER_COPIES=1 asks for copies: two processes on one GPU ran them, two GPUs did not yet."""
+    return os.environ.get("SHIM_PEER_COPIES") == "1"
+
+
 def copied(group: Any, sent: Sequence[Message], received: Sequence[Message]) -> DeviceWork | None:
-    """The messages begun by copies; None where the ranks' memory is not open to each other, and while a graph is captured."""
-    if os.environ.get("SHIM_PEER_COPIES") == "0":
+    """The messages begun by copies; None where that is not asked for, or the ranks' memory cannot be opened, and while a graph is captured."""
+    if not wanted():
         return None
     running = group._device_engine.exchange(
         [t for t, _ in sent], [to for _, to in sent], [t for t, _ in received], [source for _, source in received], group._limit
@@ -46,7 +52,8 @@ def others(group: Any) -> list[int]:
 
 def _fits(group: Any, tensor: Any, least: int) -> bool:
     return (
-        tensor.is_cuda
+        wanted()
+        and tensor.is_cuda
         and tensor.is_contiguous()
         and on_devices.on_device(group, tensor)
         and tensor.numel() * tensor.element_size() >= least

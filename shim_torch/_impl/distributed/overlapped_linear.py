@@ -16,9 +16,6 @@ from typing import Any
 from shim_torch._impl.distributed import by_copies
 from shim_torch.autograd import Function
 
-# Multiplications and additions of one part's product, below which the plain form is as fast: two H200s, bfloat16.
-_LEAST = 2.0 * 2048 * 2048 * 4096
-
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
@@ -187,15 +184,13 @@ class _Row(Function):
         )
 
 
-asked_for: weakref.WeakSet[Any] = weakref.WeakSet()  # groups whose layers are taken in pieces, small ones too
+asked_for: weakref.WeakSet[Any] = weakref.WeakSet()  # groups whose layers are taken in pieces
 
 
-def chosen(group: Any, x: Any, rows: int, weight: Any) -> bool:
-    """Whether pieces are taken: on CUDA where each product is large; SHIM_TP_OVERLAP=1 always, 0 never."""
+def chosen(group: Any) -> bool:
+    """Whether pieces are taken: where the group asks for them or SHIM_TP_OVERLAP=1 does; with SHIM_TP_OVERLAP=0 never."""
     asked = os.environ.get("SHIM_TP_OVERLAP", "")
-    if asked in ("0", "1"):
-        return asked == "1"
-    return group in asked_for or (bool(x.is_cuda) and 2.0 * rows * weight.numel() >= _LEAST)
+    return asked == "1" or (asked != "0" and group in asked_for)
 
 
 def plain_linear(module: Any, x: Any, dim: int, mesh: Any, uneven: bool = False) -> bool:
@@ -232,7 +227,7 @@ def column_rows(module: Any, x: Any, mesh: Any) -> Rows | None:
     if type(split) is not Shard or not plain_linear(module, x, split.dim, mesh):
         return None
     rows = rows_of(x._local_tensor, split.dim, mesh.get_group(0))
-    return rows if chosen(rows.group, x, rows.part, module.weight._local_tensor) else None
+    return rows if chosen(rows.group) else None
 
 
 def column(module: Any, x: Any, rows: Rows, mesh: Any) -> Any:
@@ -257,7 +252,7 @@ def row_rows(module: Any, x: Any, to: Any, mesh: Any) -> Rows | None:
     shape = list(x.shape)
     shape[dim] //= mesh.size()
     rows = Rows(mesh.get_group(0), math.prod(shape[:dim]), math.prod(shape[dim:-1]))
-    return rows if chosen(rows.group, x, rows.part, module.weight._local_tensor) else None
+    return rows if chosen(rows.group) else None
 
 
 def row(module: Any, x: Any, to: Any, rows: Rows, mesh: Any) -> Any:

@@ -78,9 +78,7 @@ class _Row(Function):
 
 def column_fits(module: Any, x: Any, mesh: Any) -> bool:
     """Whether a layer of a tensor that is none of a mesh, a whole copy in each process, is computed so."""
-    rows = math.prod(x.shape[:-1])
-    fine = plain_linear(module, x, 0, mesh, uneven=True)
-    return fine and chosen(mesh.get_group(0), x, rows // 2, module.weight._local_tensor)
+    return chosen(mesh.get_group(0)) and plain_linear(module, x, 0, mesh, uneven=True)
 
 
 def column(module: Any, x: Any, mesh: Any) -> Any:
@@ -101,7 +99,7 @@ def row_rows(module: Any, x: Any, mesh: Any) -> Rows | None:
     if x.placements != (Shard(x.dim() - 1),) or count % n or not plain_linear(module, x, 0, mesh, uneven=True):
         return None
     rows = Rows(mesh.get_group(0), 1, count // n)
-    return rows if chosen(rows.group, x, rows.part, module.weight._local_tensor) else None
+    return rows if chosen(rows.group) else None
 
 
 def row(module: Any, x: Any, rows: Rows, mesh: Any) -> Any:

@@ -21,7 +21,7 @@ def gather(pieces: list[Piece], mine: Any, group: Any) -> Any:
 
     Gives a work; None where that is not possible.
     """
-    if not pieces or not mine.is_cuda or group.size() == 1:
+    if not pieces or not by_copies.wanted() or not mine.is_cuda or group.size() == 1:
         return None
     ranks, at = by_copies.others(group), group.rank()
     sent, received, where = [], [], 0
@@ -58,7 +58,12 @@ class Means:
 def reduce(found: list[tuple[Piece, Any]], dtype: Any, group: Any) -> Means | None:
     """Begins the means of gradients of large parameters; None where that is not possible."""
     ranks, n = by_copies.others(group), group.size()
-    if not found or n == 1 or not all(g.is_cuda and g.is_contiguous() and g.dtype == dtype for _, g in found):
+    if (
+        not found
+        or not by_copies.wanted()
+        or n == 1
+        or not all(g.is_cuda and g.is_contiguous() and g.dtype == dtype for _, g in found)
+    ):
         return None
     rows = [g.view(n, -1) for _, g in found]
     got = [[r.new_empty(r.shape[1]) for _ in ranks] for r in rows]

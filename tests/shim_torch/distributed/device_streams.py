@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from typing import Any
 
 from collective_programs import dist, torch
@@ -33,7 +34,7 @@ def on_streams(rank: int, number: int, folder: Any) -> Any:
     kept = torch.cuda.memory_allocated() - before
     work.wait()
     found += [kept, torch.cuda.memory_allocated() - before]
-    found += _awaited_elsewhere(side)
+    found += _awaited_elsewhere(side, before)
     with dist._coalescing_manager(device=torch.device("cuda")):
         for _ in range(3):
             dist.all_reduce(x)
@@ -41,19 +42,19 @@ def on_streams(rank: int, number: int, folder: Any) -> Any:
     return found
 
 
-def _awaited_elsewhere(side: Any) -> list[bool]:
-    """Whether the memory of a tensor whose work another stream waits for is given away: while the device uses it, and after that."""
+def _awaited_elsewhere(side: Any, before: int) -> list[int]:
+    """What is kept of a tensor whose work another stream waits for: while the device uses it, and after that."""
     driver = ctypes.CDLL("libcuda.so.1")
     driver.simulated_events_wait(1)
     z = torch.empty(4096, device="cuda")
-    address = z.data_ptr()
     work = dist.all_reduce(z, async_op=True)
     del z
     work._tensors.clear()
     with torch.cuda.stream(side):
         work.wait()
-    found = []
-    for busy in (1, 0):
-        driver.simulated_events_wait(busy)
-        found.append(address in [t.data_ptr() for t in [torch.empty(4096, device="cuda") for _ in range(8)]])
-    return found
+    kept = torch.cuda.memory_allocated() - before
+    driver.simulated_events_wait(0)
+    end = time.monotonic() + 20
+    while torch.cuda.memory_allocated() > before and time.monotonic() < end:
+        time.sleep(0.01)
+    return [kept, torch.cuda.memory_allocated() - before]
