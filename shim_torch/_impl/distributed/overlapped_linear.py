@@ -226,8 +226,7 @@ def column_rows(module: Any, x: Any, mesh: Any) -> Rows | None:
     split = x.placements[0]
     if type(split) is not Shard or not plain_linear(module, x, split.dim, mesh):
         return None
-    rows = rows_of(x._local_tensor, split.dim, mesh.get_group(0))
-    return rows if chosen(rows.group) else None
+    return rows_of(x._local_tensor, split.dim, mesh.get_group(0))
 
 
 def column(module: Any, x: Any, rows: Rows, mesh: Any) -> Any:
@@ -251,8 +250,7 @@ def row_rows(module: Any, x: Any, to: Any, mesh: Any) -> Rows | None:
         return None
     shape = list(x.shape)
     shape[dim] //= mesh.size()
-    rows = Rows(mesh.get_group(0), math.prod(shape[:dim]), math.prod(shape[dim:-1]))
-    return rows if chosen(rows.group) else None
+    return Rows(mesh.get_group(0), math.prod(shape[:dim]), math.prod(shape[dim:-1]))
 
 
 def row(module: Any, x: Any, to: Any, rows: Rows, mesh: Any) -> Any:

@@ -76,11 +76,6 @@ class _Row(Function):
         )
 
 
-def column_fits(module: Any, x: Any, mesh: Any) -> bool:
-    """Whether a layer of a tensor that is none of a mesh, a whole copy in each process, is computed so."""
-    return chosen(mesh.get_group(0)) and plain_linear(module, x, 0, mesh, uneven=True)
-
-
 def column(module: Any, x: Any, mesh: Any) -> Any:
     """The layer's output, split in the last dim."""
     from shim_torch.distributed.tensor import DTensor, Shard
@@ -98,8 +93,7 @@ def row_rows(module: Any, x: Any, mesh: Any) -> Rows | None:
     count, n = math.prod(x.shape[:-1]), mesh.size()
     if x.placements != (Shard(x.dim() - 1),) or count % n or not plain_linear(module, x, 0, mesh, uneven=True):
         return None
-    rows = Rows(mesh.get_group(0), 1, count // n)
-    return rows if chosen(rows.group) else None
+    return Rows(mesh.get_group(0), 1, count // n)
 
 
 def row(module: Any, x: Any, rows: Rows, mesh: Any) -> Any:
@@ -115,8 +109,10 @@ def column_pieces(module: Any, x: Any, layout: Any, mesh: Any) -> Callable[[], A
     """What gives the output of a column parallel layer in pieces; None where the plain form is taken. ``layout``: of no DTensor."""
     from shim_torch.distributed.tensor import DTensor, Replicate
 
+    if not chosen(mesh.get_group(0)):
+        return None
     if not isinstance(x, DTensor):
-        whole = layout == Replicate() and column_fits(module, x, mesh)
+        whole = layout == Replicate() and plain_linear(module, x, 0, mesh, uneven=True)
         return (lambda: column(module, x, mesh)) if whole else None
     rows = overlapped_linear.column_rows(module, x, mesh)
     return None if rows is None else lambda: overlapped_linear.column(module, x, rows, mesh)
@@ -126,7 +122,7 @@ def row_pieces(module: Any, x: Any, to: Any, mesh: Any) -> Callable[[], Any] | N
     """The same of a row parallel layer. ``to``: how its output is placed."""
     from shim_torch.distributed.tensor import DTensor, Replicate
 
-    if not isinstance(x, DTensor):
+    if not isinstance(x, DTensor) or not chosen(mesh.get_group(0)):
         return None
     if to == Replicate():
         whole = row_rows(module, x, mesh)
