@@ -160,9 +160,8 @@ def trained(rank: int, number: int, folder: Any, how: str) -> Any:
             optimizer.step()
             optimizer.zero_grad()
             losses[-1].append(float(loss))
-    gaps = [
-        _gap(p.to_local(), q.chunk(number)[rank]) for p, q in zip(net.parameters(), alone.parameters(), strict=True)
-    ]
+    pairs = zip(net.parameters(), alone.parameters(), strict=True)
+    gaps = [_gap(p, q) if how == "ddp" else _gap(p.to_local(), q.chunk(number)[rank]) for p, q in pairs]
     dist.destroy_process_group()
     return losses[1], losses[0], max(gaps)
 
