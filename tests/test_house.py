@@ -31,7 +31,7 @@ BOUNDS = {
     "files with Python.h outside native/src/python": 0,
     "files with CUDA sources in string literals": 0,
     "folders of native/src in circles of includes": 0,
-    "500 lines each of native/src/python (goal 24)": 34,
+    "500 lines each of native/src/python (goal 24)": 31,
     "files of more than 300 lines": 0,
     "functions of more than 60 lines": 0,
     "test files of more than 300 lines": 0,
@@ -185,7 +185,12 @@ def test_lists_of_operators():
 
 
 def sources() -> list[Path]:
-    return [f for f in sorted((ROOT / "native" / "src").rglob("*")) if f.suffix in (".cpp", ".h", ".cuh")]
+    return [f for f in sorted((ROOT / "native" / "src").rglob("*")) if f.is_file()]
+
+
+def code_of(file: Path) -> str:
+    """Without comments and texts, which may name what is Python's; paths of includes stay."""
+    return re.sub(r'//.*|(?<!include )"(?:[^"\\\n]|\\.)*"', "", file.read_text())
 
 
 def test_includes():
@@ -193,7 +198,7 @@ def test_includes():
     python, edges = set(), set()
     for file in sources():
         folder = file.relative_to(source).parts[0]
-        if folder != "python" and re.search(r"\bPyObject\b|Python\.h|include \"python/", file.read_text()):
+        if folder != "python" and re.search(r"\b_?Py[A-Z_]\w*\b|Python\.h|include \"python/", code_of(file)):
             python.add(file.relative_to(ROOT))
         for include in re.findall(r'#include [<"]([^>"]+)[>"]', file.read_text()):
             to = include.partition("/")[0]

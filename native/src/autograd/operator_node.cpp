@@ -4,6 +4,7 @@
 
 #include "autograd/graph_reader.h"
 #include "autograd/piecewise_constant.h"
+#include "core/held_object.h"
 
 namespace shim {
 
@@ -30,6 +31,124 @@ bool operators_are_traced = false;
 bool nobody_looks_on() {
   return !operators_are_traced && !GradMode::enabled() && !forward_gradients() &&
          !(onlookers && onlookers() != Onlookers::none);
+}
+
+namespace {
+
+// What is saved of a tensor in its place: for formulas that need no more of it.
+SavedValue metadata_of(ParameterSource::Kind kind, const Value& a) {
+  SavedValue v;
+  const TensorImpl* t = a.is_tensor() ? a.t : nullptr;
+  const auto saved = [&](IntArrayRef dims) { v.dims.emplace(dims.begin(), dims.end()); };
+  if (kind == ParameterSource::Shape)
+    saved(t ? t->sizes() : IntArrayRef{});
+  else if (!t)
+    v.object = object_to_save({});
+  else if (kind == ParameterSource::DTypeOf)
+    v.object = object_to_save({Value::dtype, int64_t(t->dtype())});
+  else if (kind == ParameterSource::DeviceOf)
+    v.object = object_to_save(Value(t->device()));
+  else if (kind == ParameterSource::Offset)
+    v.object = object_to_save({Value::integer, t->storage_offset()});
+  else
+    saved(t->strides());
+  return v;
+}
+
+SavedValue saved_argument(const Value& a) {
+  SavedValue v;
+  v.is_tensor = a.is_tensor();
+  v.is_list = a.tag == Value::list && any_tensor(&a, 1, [](TensorImpl&) { return true; });  // None may be among them
+  if (v.is_tensor) v.tensors.emplace_back(Tensor(a.t), false);
+  for (uint32_t k = 0; v.is_list && k < a.size; ++k)
+    v.tensors.emplace_back(a.items[k].is_tensor() ? Tensor(a.items[k].t) : Tensor(), false, k);
+  if (!v.is_tensor && !v.is_list) v.object = object_to_save(a);
+  return v;
+}
+
+// `hidden`: the result has no history. Results have none either whose dtype has no gradient: indices.
+SavedValue saved_result(const Answer& all, int index, bool hidden) {
+  const bool several = all.kind == Answer::tuple || all.kind == Answer::list;
+  const Answer& a = several ? all.parts[index] : all;
+  SavedValue v;
+  const auto save = [&](const Answer& one, bool history, uint32_t nr) {
+    const bool tensor = one.kind == Answer::tensor || one.kind == Answer::argument;
+    v.tensors.emplace_back(tensor ? Tensor(one.t) : Tensor(), history, nr);
+  };
+  if ((a.kind == Answer::tensor || a.kind == Answer::argument) && a.t) {
+    v.is_tensor = true;
+    save(a, !hidden && (is_floating(a.t->dtype()) || is_complex(a.t->dtype())), uint32_t(index));
+  } else if (a.kind == Answer::tuple || a.kind == Answer::list) {
+    v.is_list = true;
+    for (int64_t k = 0; k < a.i; ++k) save(a.parts[k], !hidden, uint32_t(index + k));
+  } else {
+    const bool number = a.kind == Answer::integer || a.kind == Answer::boolean;
+    v.object =
+        object_to_save(number ? Value(a.kind == Answer::integer ? Value::integer : Value::boolean, a.i) : Value());
+  }
+  return v;
+}
+
+}  // namespace
+
+OperatorNode::~OperatorNode() {
+  const auto release = [](const SavedValue& v) {
+    if (v.object) interpreter_objects.release(v.object);
+  };
+  for (const SavedValue& v : values_) {
+    release(v);
+    for (const SavedValue& one : v.several) release(one);
+  }
+}
+
+void OperatorNode::build(const Value* args, size_t n, bool shown) {
+  std::vector<Edge> edges;
+  edges.reserve(n);
+  first_edge_.resize(n + 1);
+  for (size_t i = 0; i < n; ++i) {
+    const Value& v = args[i];
+    first_edge_[i] = int(edges.size());
+    each_tensor(&v, 1, [&](TensorImpl& t) { edges.push_back(gradient_edge(Tensor(&t))); });
+    const bool tensor = v.is_tensor(), other = !tensor && v.tag != Value::list;
+    has_bias_ |= i == 2 && tensor;
+    if (i < 2 && other) numbers = i ? NumberAt::second : NumberAt::first;
+    const bool input = i < plan_.has_edges.size() && plan_.has_edges[i];
+    if (tensor && !edges.back() && !input && (i || op_.schema.args[0].name != "self"))
+      edges.pop_back();
+    else if (other && i && input)  // a number first is PyTorch's reversed operator: no input
+      edges.emplace_back();
+  }
+  first_edge_[n] = int(edges.size());
+  set_next_edges(std::move(edges));
+  choose(shown);
+}
+
+SavedValue OperatorNode::value(const ParameterSource& s, const Value* args, const Answer* result) const {
+  if (s.kind == ParameterSource::Result)
+    return saved_result(
+        *result, s.index, op_.kind == Operator::Composite && op_.shown_outputs >= 0 && s.index >= op_.shown_outputs);
+  const Value& a = args[s.index];
+  if (s.kind == ParameterSource::Argument) return saved_argument(a);
+  if (a.tag != Value::list) return metadata_of(s.kind, a);
+  SavedValue all;  // of every tensor of a list
+  for (uint32_t k = 0; k < a.size; ++k) all.several.push_back(metadata_of(s.kind, a.items[k]));
+  if (!a.size) all.object = object_to_save({Value::tensors, uint32_t(0), nullptr});
+  return all;
+}
+
+void OperatorNode::save(const Value* args, const Answer* result) {
+  size_t count = 0;
+  for (auto* f : chosen_) count += f->sources.size();
+  keys_.reserve(count);
+  values_.reserve(count);
+  for (auto* f : chosen_)
+    for (const ParameterSource& s : f->sources) {
+      if (s.kind == ParameterSource::Grad || s.kind == ParameterSource::Wanted ||
+          (s.kind == ParameterSource::Result && !result) || find(s))
+        continue;
+      keys_.push_back(s);
+      values_.push_back(value(s, args, result));
+    }
 }
 
 void OperatorNode::check_kept() const { CHECK(Kind::Runtime, !released_, kFreed); }
@@ -85,15 +204,18 @@ bool OperatorNode::read(GraphReader& r) const {
   r.word(chosen_.size());
   for (const PlannedFormula* f : chosen_) r.pointer(f);
   for (int edge : first_edge_) r.word(uint64_t(edge));
-  for (const SavedValue& v : values_) {
-    r.word(
-        v.tensors.size() << 3 | size_t(v.is_list) << 2 | size_t(v.dims.has_value()) << 1 | size_t(v.object != nullptr));
-    for (const SavedTensor& t : v.tensors)
-      if (!t.read(r)) return false;
-    if (v.dims) r.dims(*v.dims);
-    if (v.object && !read_object(v, r)) return false;
-  }
-  return true;
+  return std::ranges::all_of(values_, [&](const SavedValue& v) { return read_saved(v, r); });
+}
+
+bool OperatorNode::read_saved(const SavedValue& v, GraphReader& r) const {
+  r.word(
+      v.tensors.size() << 3 | size_t(v.is_list) << 2 | size_t(v.dims.has_value()) << 1 | size_t(v.object != nullptr));
+  r.word(v.several.size());
+  for (const SavedTensor& t : v.tensors)
+    if (!t.read(r)) return false;
+  if (v.dims) r.dims(*v.dims);
+  if (v.object && !read_object(v, r)) return false;
+  return std::ranges::all_of(v.several, [&](const SavedValue& one) { return read_saved(one, r); });
 }
 
 SavedValue* OperatorNode::find_shown(const std::string& what) {

@@ -6,6 +6,7 @@
 
 #include "autograd/autograd.h"
 #include "autograd/formula_plan.h"
+#include "ops/value.h"
 
 namespace shim {
 
@@ -13,8 +14,10 @@ struct SavedValue {                  // one value that a formula names
   std::vector<SavedTensor> tensors;  // one; several for a Tensor[] argument
   std::optional<Dims> dims;          // sizes or strides
   void* object = nullptr;            // anything else, of the interpreter
+  std::vector<SavedValue> several;   // what was asked of each tensor of a list
   bool is_list = false, is_tensor = false;
 };
+inline void* (*object_to_save)(const Value&) = nullptr;  // a new reference; set by src/python
 
 // Who is to see the calls of a backward; set by src/python, null until there can be anybody.
 enum class Onlookers : uint8_t { none, functions, operators };  // modes of __torch_function__, of __torch_dispatch__
@@ -28,6 +31,10 @@ enum class NumberAt : uint8_t { second, none, first, right_operator };  // the l
 class OperatorNode : public Node {
  public:
   OperatorNode(Operator& op, FormulaPlan& plan) : op_(op), plan_(plan) {}
+  ~OperatorNode() override;
+  void build(const Value* args, size_t n,
+      bool shown);  // the edges, and which formulas are wanted; `shown`: __torch_dispatch__ looks on
+  void save(const Value* args, const Answer* result);  // without a result: what is known before it
   std::string name() const override;
   const char* renamed = nullptr;  // what PyTorch calls the node of the operator that this one is the last part of
   NumberAt numbers = NumberAt::none;
@@ -50,31 +57,10 @@ class OperatorNode : public Node {
   virtual bool read_object(const SavedValue&, GraphReader&) const = 0;
 
  protected:
-  enum class Form : uint8_t { tensor, list, other };
-  // The edges, and which formulas are wanted. `tensors_of(i, see)` shows the tensors of the i-th of n arguments and gives its form.
-  // `shown`: __torch_dispatch__ looks on.
-  template <class F> void connect(size_t n, bool shown, F&& tensors_of) {
-    std::vector<Edge> edges;
-    edges.reserve(n);
-    first_edge_.resize(n + 1);
-    for (size_t i = 0; i < n; ++i) {
-      first_edge_[i] = int(edges.size());
-      const Form form = tensors_of(
-          i, [&](TensorImpl& t) __attribute__((always_inline)) { edges.push_back(gradient_edge(Tensor(&t))); });
-      has_bias_ |= i == 2 && form == Form::tensor;
-      if (i < 2 && form == Form::other) numbers = i ? NumberAt::second : NumberAt::first;
-      const bool input = i < plan_.has_edges.size() && plan_.has_edges[i];
-      if (form == Form::tensor && !edges.back() && !input && (i || op_.schema.args[0].name != "self"))
-        edges.pop_back();
-      else if (form == Form::other && i && input)  // a number first is PyTorch's reversed operator: no input
-        edges.emplace_back();
-    }
-    first_edge_[n] = int(edges.size());
-    set_next_edges(std::move(edges));
-    choose(shown);
-  }
   // Fused formulas when all their inputs are wanted, then the single ones of what is left.
   void choose(bool shown);
+  SavedValue value(const ParameterSource&, const Value* args, const Answer* result) const;
+  bool read_saved(const SavedValue&, GraphReader&) const;
   std::string shown(const ParameterSource&) const;
   std::string result_name(int index) const;
   Tensor flat(const Tensor& gradient, const Edge& input) const;

@@ -15,7 +15,9 @@ class HeldAnswer : public Answer {
     parts = reinterpret_cast<Answer*>(few_);
   }
   HeldAnswer(const HeldAnswer&) = delete;
-  ~HeldAnswer() { drop(*this); }
+  ~HeldAnswer() {
+    if (kind != declined && kind != argument) drop(*this);
+  }
 
  private:
   static constexpr uint32_t kFew = 4;

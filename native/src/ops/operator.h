@@ -3,6 +3,7 @@
 // Nothing here knows Python: what it keeps beside an operator stands in python/operator.h.
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct TypedKernel {
   On on;
 };
 
-// What an operator does with sparse tensors (python/sparse_dispatch.cpp).
+// What an operator does with sparse tensors (dispatch/sparse.cpp).
 enum class SparseRule : uint8_t { unknown, pass, refuse, kernel, parts };
 
 struct Operator {
@@ -71,8 +72,9 @@ struct Operator {
   bool recorded = false;          // from a record of shim_torch/_impl, not from a library
   bool ops_only = false;          // torch.ops has it, the functions and methods of that name do not know it
   SparseRule sparse_rule = SparseRule::unknown;
-  int shown_outputs = -1;                                  // how many results `shown` gives gradients of; -1: all
-  std::vector<std::string> differentiable_outputs;         // empty: all floating outputs
+  int shown_outputs = -1;                            // how many results `shown` gives gradients of; -1: all
+  std::vector<std::string> differentiable_outputs;   // empty: all floating outputs
+  std::unordered_map<std::string, void*> overrides;  // dispatch key -> kernel of the interpreter, by torch.library
   std::vector<std::pair<const char*, uint64_t>> declines;  // why native kernels left calls to the body, and how often
 
   std::string full_name() const;  // "aten::add.Tensor", "aten::relu"

@@ -47,6 +47,7 @@ struct Value {
     void* held;  // an object that only the interpreter knows: a generator
   };
   double imag = 0;
+  void* origin = nullptr;  // what it was made of: the interpreter's object, lent; null where C++ made it
 
   Value() : i(0) {}
   Value(Tag t, int64_t number) : tag(t), i(number) {}
@@ -56,6 +57,7 @@ struct Value {
   explicit Value(Device d) : tag(device), where(d) {}
   explicit Value(std::string_view s) : tag(text), size(uint32_t(s.size())), chars(s.data()) {}
   explicit Value(const Scalar&);
+  bool is_tensor() const { return tag == tensor; }
   bool is_number() const { return tag >= boolean && tag <= complex; }
   Scalar number() const {  // of a number; Kind::Overflow where it is wider than a kernel's numbers
     if (tag == real) return {Scalar::Float, 0, f};
@@ -65,6 +67,12 @@ struct Value {
   Scalar other_number() const;
   const char* type_name() const;  // as Python calls it
 };
+
+inline Value tensor_value(const Tensor& t) {  // of one that may be of a class of its own
+  Value v(t.get());
+  v.width = Value::subclass;
+  return v;
+}
 
 // Memory for the values of lists, which lives as long as this.
 class ValueRoom {
@@ -94,6 +102,10 @@ template <class F> bool any_tensor(const Value* args, size_t n, F&& f) {
     if (v->tag == Value::list && any_tensor(v->items, v->size, f)) return true;
   }
   return false;
+}
+
+template <class F> void each_tensor(const Value* args, size_t n, F&& f) {
+  any_tensor(args, n, [&](TensorImpl& t) { return f(t), false; });
 }
 
 // What a kernel's call gave, filled as the last thing that it does. It is plain data, so that a call costs nothing to prepare or to

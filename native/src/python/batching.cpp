@@ -1,7 +1,10 @@
 #include "python/batching.h"
 
+#include <algorithm>
+
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
+#include "python/lent_objects.h"
 #include "python/module_function.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
@@ -15,21 +18,14 @@ namespace {
 PyObject* lift_function = nullptr;   // (arguments) -> arguments, or None where nothing changes
 PyObject* apply_function = nullptr;  // (class, arguments) -> results
 
-bool is_batched(PyObject* o) { return Py_TYPE(o) == batched_class; }
-
-// Counts of an argument's tensors: those of a batch, and those that need gradients.
-void count(PyObject* a, size_t* batched, size_t* wanting) {
-  each_tensor(a, [&](TensorImpl& t) {
-    *batched += t.pyobj && is_batched(static_cast<PyObject*>(t.pyobj));
-    *wanting += t.requires_grad();
-  });
-}
+bool is_batched(const TensorImpl& t) { return t.pyobj && Py_TYPE(static_cast<PyObject*>(t.pyobj)) == batched_class; }
 
 void set_batching(PyObject* cls, PyObject* lift, PyObject* apply) {
   CHECK(Kind::Type, PyType_Check(cls), "set_batching(class, lift, apply)");
   Py_XSETREF(lift_function, Py_NewRef(lift));
   Py_XSETREF(apply_function, Py_NewRef(apply));
   batched_class = reinterpret_cast<PyTypeObject*>(Py_NewRef(cls));
+  batches_seen = true;
 }
 
 thread_local int transforms = 0;
@@ -73,26 +69,20 @@ bool refuse_under_transforms(const char* method) {
   return true;
 }
 
-bool any_batched(PyObject* const* args, size_t n) {
-  size_t batched = 0, wanting = 0;
-  for (size_t i = 0; i < n; ++i) count(args[i], &batched, &wanting);
-  return batched > 0;
-}
+bool any_batched(PyObject* const* args, size_t n) { return any_tensor(args, n, is_batched); }
 
-bool lift_to_batch(Bound& b) {
-  if (!GradMode::enabled() || below_python_dispatch()) return true;
-  size_t batched = 0, wanting = 0, tensors = 0;
-  for (size_t i = 0; i < b.size(); ++i) {
-    if (!b.data()[i]) return true;
-    count(b.data()[i], &batched, &wanting);
-    tensors += is_tensor(b.data()[i]) || PyList_Check(b.data()[i]);
-  }
-  if (!batched || !wanting || tensors < 2) return true;
-  const OwnedRef all{tuple_of_lent(b.data(), b.size())};
-  const OwnedRef lifted{all.o ? PyObject_CallOneArg(lift_function, all) : nullptr};
-  if (lifted.o && lifted != Py_None)
-    for (size_t i = 0; i < b.size(); ++i) b.set(i, Py_NewRef(PyTuple_GET_ITEM(lifted.o, Py_ssize_t(i))));
-  return lifted.o;
+bool call_batched(Operator& op, Value* args, size_t n, Result& r) {
+  if (!GradMode::enabled() || below_handler) return false;
+  const auto has_tensors = [](const Value& v) { return any_tensor(&v, 1, [](TensorImpl&) { return true; }); };
+  if (std::count_if(args, args + n, has_tensors) < 2 || !any_tensor(args, n, is_batched)) return false;
+  if (!any_tensor(args, n, [](TensorImpl& t) { return t.requires_grad(); })) return false;
+  const OwnedRef all = owned(tuple_of_lent(LentObjects(op, args, n).data(), n));
+  const OwnedRef lifted = owned(PyObject_CallOneArg(lift_function, all));
+  if (lifted == Py_None) return false;
+  const Values values(&PyTuple_GET_ITEM(lifted.o, 0), n);
+  call_below_modes(op, values.data(), n, r);
+  r.own();
+  return true;
 }
 
 PyObject* apply_batched(PyObject* cls, PyObject* const* args, size_t n) {

@@ -30,15 +30,14 @@ void undefine_schema(Text qualified, Text overload) { remove_operator(&find(qual
 
 PyObject* implement(Text qualified, Text overload, Text key, PyObject* f) {  // None: no kernel
   if (key != "Meta") abi::note_python_kernel(std::string(qualified), std::string(overload));
-  PyObject* old =
-      set_kernel(std::string(qualified), std::string(overload), std::string(key), f == Py_None ? nullptr : f);
-  return old ? old : Py_NewRef(Py_None);
+  void* old = set_kernel(std::string(qualified), std::string(overload), std::string(key), f == Py_None ? nullptr : f);
+  return old ? static_cast<PyObject*>(old) : Py_NewRef(Py_None);
 }
 
 PyObject* kernels_of(Text qualified, Text overload) {  // {key: callable}
   OwnedRef d = owned(PyDict_New());
-  for (auto& [key, f] : python_of(find(qualified, overload)).overrides)
-    if (PyDict_SetItemString(d, key.c_str(), f) < 0) return nullptr;
+  for (auto& [key, f] : find(qualified, overload).overrides)
+    if (PyDict_SetItemString(d, key.c_str(), static_cast<PyObject*>(f)) < 0) return nullptr;
   return d.give();
 }
 
@@ -83,6 +82,9 @@ PyMethodDef library_table_functions[] = {
 
 }  // namespace
 
-int bind_library(PyObject* module) { return PyModule_AddFunctions(module, library_table_functions); }
+int bind_library(PyObject* module) {
+  install_library();
+  return PyModule_AddFunctions(module, library_table_functions);
+}
 
 }  // namespace shim

@@ -1,39 +1,68 @@
-// The call of an operator once its arguments are bound.
-
-#include "autograd/autograd.h"
-#include "autograd/profile.h"
-#include "core/lazy_clone.h"
-#include "core/sparse.h"
-#include "ops/overlap.h"
-#include "ops/same_device.h"
+// Where calls of operators (dispatch/call.h) meet the interpreter.
+#include "dispatch/sparse.h"
+#include "kernels/tensor_parameter.h"
+#include "ops/recorded_call.h"
 #include "python/batching.h"
-#include "python/call_values.h"
 #include "python/dispatch.h"
-#include "python/forward_mode.h"
-#include "python/owned_ref.h"
+#include "python/lent_objects.h"
 #include "python/library_table.h"
-#include "python/math_bits.h"
-#include "python/operator_device.h"
-#include "python/sparse_dispatch.h"
+#include "python/record_node.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 #include "python/trace.h"
-#include "python/values.h"
 
 namespace shim {
+
+PyObject* LentObjects::made(const Operator& op, size_t i, const Value& given) {
+  Value v = given;
+  const ArgType& type = op.schema.args[i].type;
+  if (v.tag == Value::list && type.list && type.base == ArgType::Tensor)
+    v.tag = Value::tensors;  // also where it is empty
+  return made_.emplace_back(object_of(v)).o;
+}
+
+namespace {
+
+void lend(Answer& a, PyObject* o) {
+  if (is_tensor(o)) {
+    a.kind = Answer::argument;
+    a.t = unwrap(o);
+  } else if (PyLong_Check(o)) {
+    int overflow = 0;
+    a.kind = PyBool_Check(o) ? Answer::boolean : Answer::integer;
+    a.i = PyLong_AsLongLongAndOverflow(o, &overflow);
+  }
+}
+
+}  // namespace
+
+void hold(Result& r, PyObject* object) {
+  if (!object) throw PythonError();
+  r.clear();
+  r.hold(object);
+  if (!PyTuple_Check(object) && !PyList_Check(object)) return lend(r.answer, object);
+  const auto n = size_t(PySequence_Fast_GET_SIZE(object));
+  r.answer.make_room(n);
+  r.answer.kind = PyTuple_Check(object) ? Answer::tuple : Answer::list;
+  for (size_t i = 0; i < n; ++i) lend(r.answer.parts[i], PySequence_Fast_GET_ITEM(object, Py_ssize_t(i)));
+}
+
+PyObject* object_of(Result& r) {
+  if (void* o = r.take_object()) return static_cast<PyObject*>(o);
+  Answer& a = r.answer;
+  if (a.kind == Answer::declined) Py_RETURN_NONE;
+  if (a.kind == Answer::tensor) {
+    a.kind = Answer::declined;
+    return wrap(a.take_tensor());
+  }
+  PyObject* o = object_of(a);
+  a.kind = Answer::declined;
+  return o;
+}
+
 namespace {
 
 PyObject* vectorcall(PyObject* f, PyObject** args, size_t n) { return PyObject_Vectorcall(f, args, n, nullptr); }
-
-// What a subclass sees of an operator that PyTorch runs as others, where the operator itself records the history: those others.
-PyObject* call_parts(Operator& op, PyObject** args, size_t n) {
-  NoGrad off;
-  PyObject* r = vectorcall(python_of(op).dispatch_parts, args, n);
-  for (size_t i = 0; r && i < n; ++i)
-    if (r == args[i])
-      Py_SETREF(r, PyObject_CallMethod(args[i], "detach", nullptr));  // never the argument: a history is recorded on it
-  return r;
-}
 
 // What NumPy raises in a kernel's body, as PyTorch's kernels would (shim_torch/_impl/table/body_errors.py).
 __attribute__((noinline, cold)) void translate_body_error() {
@@ -46,220 +75,188 @@ __attribute__((noinline, cold)) void translate_body_error() {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.o)), error);
 }
 
-__attribute__((noinline)) PyObject* run_body(Operator& op, PyObject** args, size_t n) {
-  PyObject* r;
-  if (__builtin_expect(gradient_transforms, 0)) {
-    ++own_bodies;
-    r = vectorcall(python_of(op).run, args, n);
-    --own_bodies;
-  } else {
-    r = vectorcall(python_of(op).run, args, n);
-  }
-  if (__builtin_expect(!r, 0) && op.kind == Operator::Kernel && (op.schema.ns == "aten" || op.schema.ns == "shim"))
+void run_body(Operator& op, const Value* args, size_t n, Result& r) {
+  if (!python_of(op).run) raise_no_kernel(op, args, n);
+  LentObjects objects(op, args, n);
+  const bool transformed = __builtin_expect(gradient_transforms, 0);
+  own_bodies += transformed;
+  PyObject* result = vectorcall(python_of(op).run, objects.data(), n);
+  own_bodies -= transformed;
+  if (__builtin_expect(!result, 0) && op.kind == Operator::Kernel && (op.schema.ns == "aten" || op.schema.ns == "shim"))
     translate_body_error();
-  return r;
+  hold(r, result);
 }
 
-// `read`: memory holds the values, which natives may read.
-__attribute__((always_inline)) inline PyObject* run_as_they_are(Operator& op, PyObject** args, size_t n, bool read) {
-  if (__builtin_expect(python_dispatch, 0)) {
-    if (op.kind != Operator::Composite && wants_dispatch(args, n))
-      return python_of(op).dispatch_parts && !dispatch_mode_active() ? call_parts(op, args, n)
-                                                                     : call_torch_dispatch(op, args, n);
-    if (op.kind == Operator::Kernel && op.schema.name != "_unsafe_view") check_has_data(op, args, n);
-  }
-  const bool tangents =
-      op.kind == Operator::Composite && forward_gradients() && any_tangent(args, n);  // its parts carry them on
-  // What a handler asks to see, the parts of a composite too, no native function may do by itself.
-  const bool seen = __builtin_expect(python_dispatch, 0) && op.kind == Operator::Composite && wants_dispatch(args, n);
-  if (!tangents && !seen && read && (op.native_cpu || op.native)) {
-    const Values values(args, n);
-    for (KernelCall native : {op.native_cpu, op.native}) {
-      if (!native) continue;
-      PyObject* r = __builtin_expect(tracing, 0) && op.kind == Operator::Composite
-                        ? run_native_traced(native, op, args, n, values.data())
-                        : run_native(native, op, values.data());
-      if (r) {
-        ++op.calls_native;
-        return r;
-      }
-      if (PyErr_Occurred()) return nullptr;
-    }
-  }
-  ++op.calls_body;
-  if (!python_of(op).run) {
-    raise_no_kernel(op, args, n);
-    return nullptr;
-  }
-  return run_body(op, args, n);
+// What a subclass sees of an operator that PyTorch runs as others, where the operator itself records the history: those others.
+void run_dispatch_parts(Operator& op, const Value* args, size_t n, Result& r) {
+  NoGrad off;
+  LentObjects objects(op, args, n);
+  OwnedRef result = owned(vectorcall(python_of(op).dispatch_parts, objects.data(), n));
+  for (size_t i = 0; i < n; ++i)
+    if (result.o == objects.data()[i])  // never the argument: a history is recorded on it
+      result = owned(PyObject_CallMethod(objects.data()[i], "detach", nullptr));
+  hold(r, result.give());
 }
 
-// Kernels that do not know the bits get copies of the values; the parts of a composite resolve what they must.
-__attribute__((noinline, cold)) PyObject* run_with_math_bits(Operator& op, PyObject** args, size_t n) {
-  if (op.kind != Operator::Kernel || (op.traits->reads_math_bits && (op.native || op.native_cpu)))
-    return run_as_they_are(op, args, n, op.kind != Operator::Composite);
-  ResolvedArguments resolved(args, n, python_dispatch);
-  return run_as_they_are(op, resolved.data(), n, true);
+// Functions over objects that say whether they answered.
+template <auto f> bool answered_by(Operator& op, Value* args, size_t n, Result& r) {
+  LentObjects objects(op, args, n);
+  bool done = false;
+  PyObject* result = f(op, objects.data(), n, &done);
+  if (!done && !PyErr_Occurred()) return false;
+  hold(r, result);
+  return true;
 }
 
-PyObject* run_at_once(Operator& op, PyObject** args, size_t n) {
-  if (any_math_bits(args, n)) return run_with_math_bits(op, args, n);
-  return run_as_they_are(op, args, n, true);
+void call_handlers(Operator& op, const Value* args, size_t n, Result& r) {
+  LentObjects objects(op, args, n);
+  hold(r, call_torch_dispatch(op, objects.data(), n));
+}
+
+void run_by_trace(Operator& op, Value* args, size_t n, Result& r) {
+  LentObjects objects(op, args, n);
+  hold(r, run_traced(op, objects.data(), n,
+              [](Operator& now, PyObject** given, size_t count) { return by_values(run_at_once, now, given, count); }));
+}
+
+bool run_kernel_in_trace(KernelCall kernel, Operator& op, const Value* args, size_t n, Result& r) {
+  LentObjects objects(op, args, n);
+  PyObject* result = run_native_traced(kernel, op, objects.data(), n, args);
+  if (!result && !PyErr_Occurred()) return false;
+  hold(r, result);
+  return true;
+}
+
+void write_in_trace(Operator& op, const Value* args, size_t n, const std::function<void(bool)>& write) {
+  LentObjects objects(op, args, n);
+  TracedInplace traced(op, objects.data(), n);
+  write(traced.deferred());
+  traced.ran();
+}
+
+// The dtype that the error says no kernel has; undefined: another error.
+DType lacking_dtype() {
+  if (!PyErr_Occurred()) return DType::undefined;
+  Pending raised;
+  PyObject* error = raised.value();
+  if (!PyObject_TypeCheck(error, reinterpret_cast<PyTypeObject*>(PyExc_NotImplementedError))) return DType::undefined;
+  OwnedRef found{PyObject_GetAttrString(error, "compute_dtype")};
+  if (!found.o) PyErr_Clear();
+  return found.o && is_dtype(found.o) ? dtype_of(found.o) : DType::undefined;
+}
+
+std::string not_implemented_text() {
+  try {
+    throw;
+  } catch (const Error& e) { return e.kind() == Kind::NotImplemented ? e.what() : ""; } catch (const PythonError&) {
+    return PyErr_ExceptionMatches(PyExc_NotImplementedError) ? Pending().text() : "";
+  } catch (...) { return ""; }
+}
+
+// The call that made a view of a wrapper, for another base.
+class CallReplay final : public ViewReplay {
+ public:
+  CallReplay(Operator& op, PyObject* const* args, size_t n) : op_(op) {
+    for (size_t i = 0; i < n; ++i) args_.emplace_back(i ? Py_NewRef(args[i]) : nullptr);
+  }
+  ~CallReplay() override {
+    if (!python_lives()) return;
+    GilAcquire gil;
+    for (PyObject* a : args_) Py_XDECREF(a);
+  }
+  void traverse(Visitor& v) const override {
+    for (PyObject* a : args_) v.python(a);
+  }
+  Tensor apply(const Tensor& base) override {
+    OwnedRef self{wrap(base)};
+    std::vector<PyObject*> given(args_);
+    given[0] = self.o;
+    const Values values(given.data(), given.size());
+    Result r;
+    GradMode::enabled() ? run_recorded(op_, values.data(), given.size(), r)
+                        : run_functional(op_, values.data(), given.size(), r);
+    CHECK(Kind::Runtime, r.tensor(), op_.schema.qualified(), ": __torch_dispatch__ of a view returned no tensor");
+    return Tensor(r.tensor());
+  }
+
+ private:
+  Operator& op_;
+  std::vector<PyObject*> args_;
+};
+
+Ref<ViewReplay> replay_of(Operator& op, const Value* args, size_t n) {
+  return Ref<ViewReplay>(new CallReplay(op, LentObjects(op, args, n).data(), n));
 }
 
 }  // namespace
 
+void install_calls() {
+  interpreter_calls = {.body = run_body,
+      .has_body = [](const Operator& op) { return python_of(op).run != nullptr; },
+      .wants_dispatch = wants_dispatch_of,
+      .handlers = call_handlers,
+      .dispatch_parts = run_dispatch_parts,
+      .has_parts = [](const Operator& op) { return python_of(op).dispatch_parts != nullptr; },
+      .mode_active = dispatch_mode_active,
+      .functions_are_seen = [] { return dispatch_mode_active() || torch_function_mode_active(); },
+      .composite = answered_by<dispatch_composite>,
+      .sparse = call_sparse,
+      .as_parts = run_as_parts,
+      .library = run_library,
+      .batched = call_batched,
+      .traced = run_by_trace,
+      .traced_kernel = run_kernel_in_trace,
+      .traced_write = write_in_trace,
+      .before_untraced =
+          [](const Value* args, size_t n) {
+            each_tensor(args, n, [](TensorImpl& t) {
+              OwnedRef o{wrap(BorrowedTensor(&t))};
+              before_untraced(&o.o, 1);
+            });
+          },
+      .lacking_dtype = lacking_dtype,
+      .not_implemented = not_implemented_text,
+      .node = [](Operator& op) -> Ref<OperatorNode> { return make<RecordNode>(op, plan_of(op)); },
+      .replay = replay_of};
+  recorded_call = call_recorded;
+  object_to_save = [](const Value& v) -> void* {
+    return v.origin ? Py_NewRef(static_cast<PyObject*>(v.origin)) : object_of(v);
+  };
+}
+
+// --- the same with objects, for what asks with them ---
+
+bool any_requires_grad(PyObject* const* args, size_t n) {
+  return !below_handler && any_tensor(args, n, [](TensorImpl& t) { return t.requires_grad(); });
+}
+
 PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
-  PyObject* r = __builtin_expect(tracing, 0) ? run_traced(op, args, n, run_at_once) : run_at_once(op, args, n);
-  if (r && __builtin_expect(op.traits->gradient_name != nullptr, 0) && op.kind == Operator::Composite)
-    name_history(op, args, n, r);
-  return r;
+  return by_values(static_cast<void (*)(Operator&, Value*, size_t, Result&)>(run_functional), op, args, n);
 }
 
-void check_same_device(const Operator& op, PyObject* const* args, size_t n) {
-  SameDevice all(op);
-  for (size_t i = 0; i < n; ++i) {
-    if (is_tensor(args[i])) {
-      all.see(*unwrap(args[i]));
-    } else if (__builtin_expect(PyList_Check(args[i]), 0)) {
-      SameDeviceOfParts parts(op);
-      each_tensor(args[i], [&](TensorImpl& t) { parts.see(t); });
-    }
-  }
+PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
+  return by_values(static_cast<void (*)(Operator&, Value*, size_t, Result&)>(run_inplace), op, args, n);
 }
 
-void check_overlaps(const TensorImpl& target, const Operator& f, PyObject* const* args, size_t n) {
-  check_own_places(target, f);
-  each_tensor(args, n, [&](TensorImpl& read) { check_overlap(target, read, f); });
-}
-
-bool python_has_a_say(const Operator& op, const Value* args) {
-  return python_dispatch || batched_class || aten_kernels || cuda::several_devices ||
-         (op.device_slot >= 0 && args[op.device_slot].tag == Value::none && default_device());
-}
-
-void bind_values(const Operator& op, const Value* args, Bound& b) {
-  b.reset(op.schema.args.size());
-  for (size_t i = 0; i < b.size(); ++i) {
-    const ArgType& type = op.schema.args[i].type;
-    Value v = args[i];
-    if (v.tag == Value::list && type.list && type.base == ArgType::Tensor) v.tag = Value::tensors;
-    b.set(i, object_of(v));
-  }
-}
-
-PyObject* with_history(Operator& op, PyObject* const* args, size_t n, PyObject* result, const Ref<Node>& prepared) {
-  OwnedRef r{result};  // a pack hook may raise
-  record_history(op, args, n, r, false, prepared);
-  return PyErr_Occurred() ? nullptr : r.give();
-}
-
-// A factory's result, which is to require gradients where requires_grad=True was given. Steals.
-static PyObject* as_wanted(PyObject* result, const Bound& b) {
-  if (result && b.requires_grad && is_tensor(result) && !make_require_grad(result)) Py_CLEAR(result);
-  return result;
-}
-
-PyObject* run_recorded(Operator& op, PyObject** args, size_t n) {  // run, views tied, history recorded
-  PyObject* r;
-  {
-    NoGrad off;
-    r = run_functional(op, args, n);
-  }
-  if (!r) return nullptr;
-  if (op.kind == Operator::View && n > 0 && is_tensor(args[0]) && r != args[0] && !below_python_dispatch())
-    mark_views(op, args, n, r);
-  return any_requires_grad(args, n) ? with_history(op, args, n, r) : r;
-}
-
-// Lazy clones that the operator writes to get memory of their own first.
-static void own_written(const Operator& op, PyObject* const* args, size_t n) {
-  for (size_t i = 0; i < n && i < op.schema.args.size(); ++i)
-    if (const auto& alias = op.schema.args[i].alias; alias && alias->write)
-      each_tensor(args[i], [](TensorImpl& t) {
-        if (!is_sparse(t)) own_data(*t.storage());
-      });
-}
-
-static PyObject* call_bound(Operator& op, Bound& b) {
-  PyObject** args = b.data();
-  const size_t n = b.size();
-  if (op.traits->autocast != CastPolicy::none && any_autocast() && !apply_autocast(op, args, n)) return nullptr;
-  if (op.device_slot >= 0 && args[op.device_slot] == Py_None) {
-    if (PyObject* d = default_device()) b.set(size_t(op.device_slot), Py_NewRef(d));
-  }
-  // Composites hand their arguments on to operators that lift them, but for those whose history is that of PyTorch's one operator.
-  if (__builtin_expect(batched_class != nullptr, 0) && (op.kind != Operator::Composite || !op.shown.empty()) &&
-      !lift_to_batch(b))
-    return nullptr;
-  args = b.data();
+PyObject* with_history(Operator& op, PyObject* const* args, size_t n, PyObject* result) {
   return guarded([&]() -> PyObject* {
-    const OperatorDevice current(op, args, n);
-    if (__builtin_expect(lazy_clones, 0)) own_written(op, args, n);
-    if (__builtin_expect(forward_gradients(), 0)) check_forward_mode(op, args, n);
-    if (__builtin_expect(python_dispatch, 0) && (op.dispatch_leaf || python_of(op).dispatch_parts)) {
-      bool done;
-      PyObject* r = dispatch_composite(op, args, n, &done);
-      if (done) return as_wanted(r, b);
-    }
-    if (__builtin_expect(python_dispatch, 0) && sparse_seen && any_sparse(args, n) && !wants_dispatch(args, n)) {
-      bool done;
-      PyObject* r = call_sparse(op, args, n, &done);
-      if (done) return as_wanted(r, b);
-    }
-    if (__builtin_expect(aten_kernels, 0)) {
-      bool done;
-      PyObject* r = run_as_parts(op, args, n, &done);
-      if (done) return r;
-    }
-    if (__builtin_expect(op.number_kernels || op.overridden, 0)) {
-      bool done = false;
-      PyObject* r = run_override(op, args, n, &done);
-      if (done) return r;
-    }
-    if (op.inplace) return run_inplace(op, args, n);
-    if (op.out) return as_wanted(run_out(op, args, n), b);
-    if (op.kind == Operator::Composite) {
-      PyObject* r = run_functional(op, args, n);
-      if (r && op.factory && is_tensor(r)) unwrap(r)->storage()->version() = 0;  // filling new memory is no change
-      return as_wanted(r, b);
-    }
-    if (op.kind == Operator::Kernel) {
-      // A handler sees mixed devices too: what a tensor says of its device may not be where its memory is.
-      if (!(__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n))) check_same_device(op, args, n);
-    }
-    if (__builtin_expect(forward_gradients(), 0) && any_tangent(args, n)) return call_with_tangents(op, args, n);
-    const bool grad_mode = GradMode::enabled();
-    const bool history = grad_mode && any_requires_grad(args, n);
-    PyObject* r;
-    Ref<Node> prepared;
-    if (history) {
-      if (__builtin_expect(SavedHooks::depth(), 0)) prepared = prepare_history(op, args, n);
-      NoGrad off;
-      r = run_functional(op, args, n);
-    } else {
-      r = run_functional(op, args, n);
-    }
-    if (!r) return nullptr;
-    if (op.kind == Operator::View && n > 0 && is_tensor(args[0])) {
-      if (r == args[0] || unwrap(args[0])->is_inference) return r;  // views of inference tensors have no history
-      if (!below_python_dispatch()) mark_views(op, args, n, r);
-    }
-    return as_wanted(history ? with_history(op, args, n, r, prepared) : r, b);
+    const Values values(args, n);
+    Result r;
+    hold(r, result);
+    record_history(op, values.data(), n, r.answer, false, {});
+    return object_of(r);
   });
 }
 
 PyObject* call_operator(Operator& op, Bound& b) {
-  if (__builtin_expect(!profile::on, 1)) return call_bound(op, b);
-  return guarded([&] {
-    profile::Call call(op.schema.qualified());
-    for (size_t i = 0; profile::with_shapes && i < b.size(); ++i) {
-      call.argument(is_tensor(b.data()[i]));
-      each_tensor(b.data()[i], [&](TensorImpl& t) { call.tensor(t); });
-    }
-    PyObject* r = call_bound(op, b);
-    if (r && is_tensor(r)) call.gave(*unwrap(r));
-    return r;
+  return guarded([&]() -> PyObject* {
+    const Values values(b.data(), b.size());
+    Result r;
+    call_operator(op, values.data(), b.size(), r);
+    PyObject* result = object_of(r);
+    // A factory's result is to require gradients where requires_grad=True was given.
+    if (b.requires_grad && result && is_tensor(result) && !make_require_grad(result)) Py_CLEAR(result);
+    return result;
   });
 }
 

@@ -2,7 +2,8 @@
 #include <memory>
 
 #include "python/cxx_values.h"
-#include "python/dispatch.h"
+#include "python/library_table.h"
+#include "python/operator.h"
 #include "python/module_function.h"
 #include "python/stable_values.h"
 
@@ -150,7 +151,7 @@ int shim_cxx_implement(
         space + "::" + text.substr(0, dot), dot == std::string::npos ? "" : text.substr(dot + 1), kernel, context});
     OwnedRef capsule = owned(PyCapsule_New(closure.get(), nullptr, nullptr));
     OwnedRef function = owned(PyCFunction_New(&closure_method, capsule));
-    Py_XDECREF(set_kernel(closure->qualified, closure->overload, key, function));
+    OwnedRef(static_cast<PyObject*>(set_kernel(closure->qualified, closure->overload, key, function)));
     closure.release();
   });
 }

@@ -1,15 +1,12 @@
 #pragma once
-// Calls of operators with arguments that carry tangents (autograd/forward_mode.h).
 #include "autograd/forward_mode.h"
-#include "python/dispatch.h"
+#include "python/tensors_in.h"
 
 namespace shim {
 
-bool any_tangent(PyObject* const* args, size_t n);  // looks into tuples and lists
-// NotImplementedError of the operators of which PyTorch has no forward-mode formula.
-void check_forward_mode(const Operator&, PyObject* const* args, size_t n);
-PyObject* call_with_tangents(Operator&, PyObject* const* args, size_t n);  // gives the results theirs
-PyObject* run_inplace_with_tangents(Operator&, PyObject** args, size_t n, bool history);
+inline bool any_tangent(PyObject* const* args, size_t n) {  // looks into tuples and lists
+  return any_tensor(args, n, [](TensorImpl& t) { return bool(tangent_of(t)); });
+}
 int bind_forward_mode(PyObject* module);
 
 }  // namespace shim

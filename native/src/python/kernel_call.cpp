@@ -2,7 +2,6 @@
 #include "core/held_object.h"
 #include "core/interpreter_lock.h"
 #include "cpu/generator.h"
-#include "ops/recorded_call.h"
 #include "python/dispatch.h"
 #include "python/mersenne.h"
 #include "python/owned_ref.h"
@@ -60,13 +59,6 @@ Mersenne* numbers_of(void* generator, void** held) {
   return numbers;
 }
 
-Tensor call_recorded(Operator& op, const Tensor& first, const Tensor& second) {
-  OwnedRef objects[2] = {owned(wrap(first)), owned(wrap(second))};
-  PyObject* bound[2] = {objects[0].o, objects[1].o};
-  OwnedRef result = owned(run_recorded(op, bound, 2));
-  return Tensor(unwrap(result.o));
-}
-
 PyMethodDef functions[] = {
     function<&declines>("operator_declines",
         "Why native kernels left calls to operators' bodies, and how often: {operator: {reason: times}}."),
@@ -79,7 +71,7 @@ int bind_kernel_calls(PyObject* module) {
   interpreter_objects = {retain_object, release_object, type_name_of};
   GeneratorLease::take = numbers_of;
   GeneratorLease::give_back = [](void* held) { Py_DECREF(static_cast<PyObject*>(held)); };
-  recorded_call = call_recorded;
+  install_calls();
   return PyModule_AddFunctions(module, functions);
 }
 

@@ -1,58 +1,11 @@
 // Thread-local modes that change calls: autocast and the default device.
 #include "autograd/autocast.h"
+#include "ops/default_device.h"
 #include "python/dispatch.h"
 #include "python/module_function.h"
 #include "python/owned_ref.h"
-#include "python/tensors_in.h"
-#include "python/torch_dispatch.h"
 
 namespace shim {
-namespace {
-
-struct Devices {
-  std::vector<PyObject*> stack;  // `with torch.device(...)`
-};
-thread_local Devices devices;
-PyObject* process_default = nullptr;  // torch.set_default_device
-
-PyObject* cast_value(PyObject* o, const Autocasting& to) {  // new reference
-  if (is_tensor(o)) {
-    const Tensor t(unwrap(o)), made = to.cast(t);
-    return made.get() == t.get() ? Py_NewRef(o) : wrap(made);
-  }
-  if (!PyList_CheckExact(o)) return Py_NewRef(o);
-  return owned(list_by(size_t(PyList_GET_SIZE(o)), [&](size_t i) {
-    return cast_value(PyList_GET_ITEM(o, i), to);
-  })).give();
-}
-
-const TensorImpl* first_tensor(PyObject** args, size_t n) {
-  const TensorImpl* first = nullptr;
-  any_tensor(args, n, [&](TensorImpl& t) { return first = &t; });
-  return first;
-}
-
-}  // namespace
-
-bool apply_autocast(Operator& op, PyObject** args, size_t n) {
-  return guarded([&]() -> bool {
-    const TensorImpl* first = first_tensor(args, n);
-    if (!first) return true;
-    Autocasting to(op, *first, !dispatch_mode_active() && !torch_function_mode_active());
-    if (!to) return true;
-    if (to.promotes() && any_tensor(args, n, [&](TensorImpl& t) { return t.dtype() == DType::f32 && to.castable(t); }))
-      to.widen();
-    for (size_t i = 0; i < n; ++i)
-      if (!is_tensor(args[i]) || !to.leaves_alone(*unwrap(args[i]))) Py_SETREF(args[i], cast_value(args[i], to));
-    return true;
-  });
-}
-
-PyObject* default_device() {
-  if (!devices.stack.empty()) return devices.stack.back();
-  return process_default;
-}
-
 namespace {
 
 DeviceType device_type(PyObject* o) { return o == Py_None ? DeviceType::cuda : device_of(o).type; }
@@ -82,27 +35,15 @@ void set_cache_enabled(PyObject* o) {
   autocast_mode().cache = o == Py_True;
 }
 
-void set_default_device(PyObject* o) {
-  PyObject* d = o == Py_None ? nullptr : is_device(o) ? Py_NewRef(o) : owned(device_object(device_of(o))).give();
-  Py_XSETREF(process_default, d);
-}
-PyObject* get_default_device() {
-  PyObject* d = default_device();
-  return d ? Py_NewRef(d) : device_object(Device{});
-}
-PyObject* mode_device() {
-  PyObject* d = default_device();
-  return Py_NewRef(d ? d : Py_None);
-}
+void set_default_device(PyObject* o) { process_device = o == Py_None ? std::nullopt : std::optional(device_of(o)); }
+PyObject* get_default_device() { return device_object(default_device().value_or(Device{})); }
+PyObject* mode_device() { return default_device() ? get_default_device() : Py_NewRef(Py_None); }
 PyObject* enter_device(PyObject* self, PyObject*) {
-  devices.stack.push_back(Py_NewRef(self));
+  default_devices.push_back(device_of(self));
   return Py_NewRef(self);
 }
 PyObject* exit_device(PyObject*, PyObject*) {
-  if (!devices.stack.empty()) {
-    Py_DECREF(devices.stack.back());
-    devices.stack.pop_back();
-  }
+  if (!default_devices.empty()) default_devices.pop_back();
   Py_RETURN_NONE;
 }
 

@@ -110,19 +110,6 @@ int bind_batching(PyObject* module);      // torch.func.vmap's part of a call
 int bind_cxx(PyObject* module);           // extensions compiled against our C++ headers
 int bind_distributed(PyObject* module);   // stores and process groups
 
-// Called by dispatch after a differentiable operator ran (python/record_node.cpp, autograd). `args` are the bound arguments
-// of the overload in schema order, `results` the tensors it returned. Does nothing when no input requires grad.
-struct Operator;                                          // operator.h
-bool any_requires_grad(PyObject* const* args, size_t n);  // looks into tuples and lists of tensors too
-void record_history(Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace);
-// `out` was written by an operator whose out= form PyTorch's autograd does not know: backward through it is an error.
-void forbid_derivative(const Tensor& out, const std::string& op, PyObject* const* args, size_t n);
-class Node;
-void record_history(
-    Operator&, PyObject* const* args, size_t n, PyObject* result, bool inplace, const Ref<Node>& prepared);
-Ref<Node> prepare_history(
-    Operator&, PyObject* const* args, size_t n);  // saves the inputs: for hooks that want them before the operator runs
-
 // --- entries of the tables that a type or a module is made of ---
 
 template <class F> PyType_Slot slot(int id, F* f) { return {id, reinterpret_cast<void*>(f)}; }

@@ -4,7 +4,6 @@
 #include <Python.h>
 
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "ops/operator.h"
@@ -26,7 +25,6 @@ struct PythonOperator final : Operator {  // every one in the table
   PyObject* run = nullptr;             // Python callable: bound arguments in schema order -> result
   PyObject* dispatch_parts = nullptr;  // what it runs as where __torch_dispatch__ looks on: PyTorch has a composite
   PyObject* sparse_run = nullptr;
-  std::unordered_map<std::string, PyObject*> overrides;  // dispatch key name -> Python kernel, by torch.library
 };
 inline PythonOperator& python_of(Operator& op) { return static_cast<PythonOperator&>(op); }
 inline const PythonOperator& python_of(const Operator& op) { return static_cast<const PythonOperator&>(op); }

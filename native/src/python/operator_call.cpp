@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "autograd/operator_node.h"
+#include "ops/default_device.h"
 #include "python/dispatch.h"
 #include "python/owned_ref.h"
 #include "python/operator_callable.h"

@@ -5,6 +5,7 @@
 
 #include "abi/results.h"
 #include "python/call_values.h"
+#include "python/library_table.h"
 #include "python/module_function.h"
 #include "python/stable_values.h"
 
@@ -202,7 +203,7 @@ void take_over_libraries() {
   }
   for (auto& i : news.implementations) {
     const OwnedRef kernel{stable_kernel(i.kernel, i.qualified, i.overload)};
-    OwnedRef(set_kernel(i.qualified, i.overload, i.key, kernel));
+    OwnedRef(static_cast<PyObject*>(set_kernel(i.qualified, i.overload, i.key, kernel)));
   }
 }
 

@@ -8,12 +8,12 @@
 #include "python/forward_mode.h"
 #include "python/owned_ref.h"
 #include "autograd/formula_plan.h"
+#include "ops/shown_overload.h"
 #include "python/shown_call.h"
+#include "python/values.h"
 #include "python/sparse_dispatch.h"
 
 namespace shim {
-
-bool python_dispatch = false;
 
 namespace torch_dispatch {
 
@@ -57,7 +57,7 @@ namespace {
 
 PyObject* overload_object(const Operator& op, PyObject* const* args, size_t n) {
   static PyObject* find = helper("overload");
-  return find ? PyObject_CallFunction(find, "ss", op.schema.qualified().c_str(), shown_overload(op, args, n).c_str())
+  return find ? PyObject_CallFunction(find, "ss", op.schema.qualified().c_str(), shown_overload(op, Values(args, n).data(), n).c_str())
               : nullptr;
 }
 
@@ -143,6 +143,13 @@ bool wants_dispatch(PyObject* const* args, size_t n) {
   return false;
 }
 
+bool wants_dispatch_of(const Value* args, size_t n) {
+  if (disabled || !modes().empty()) return !disabled;
+  return classes_seen && any_tensor(args, n, [](TensorImpl& t) {
+    return t.pyobj && has_handler(Py_TYPE(static_cast<PyObject*>(t.pyobj)));
+  });
+}
+
 PyObject* ask_handler(PyObject* self, const char* name, PyObject* argument) {
   if (!has_dispatch_handler(self)) return nullptr;
   static PyObject* find = helper("overload");
@@ -207,17 +214,6 @@ void note_sparse() {
   if (sparse_seen) return;
   sparse_seen = true;
   refresh();
-}
-
-void check_has_data(const Operator& op, PyObject* const* args, size_t n) {
-  for (size_t i = 0; i < n; ++i) {
-    if (!is_tensor(args[i])) continue;
-    const TensorImpl* t = unwrap(args[i]);
-    if (is_sparse(*t)) continue;  // its operators were chosen before
-    CHECK(Kind::Runtime, has_data(*t), op.schema.qualified(),
-        ": Cannot access data pointer of Tensor that doesn't have storage: it is of a wrapper subclass, and no "
-        "__torch_dispatch__ answered the call");
-  }
 }
 
 void torch_dispatch::refresh() {

@@ -1,11 +1,10 @@
 #pragma once
 // The __torch_dispatch__ protocol: modes and tensor subclasses that see operators below autograd.
+#include "dispatch/call.h"
 #include "python/dispatch.h"
 
 namespace shim {
 
-extern bool
-    python_dispatch;  // a mode is on somewhere, a class with a handler has had an instance, or there are sparse tensors
 bool below_python_dispatch();                 // a handler runs on this thread: nothing is recorded for gradients
 bool dispatch_mode_active();                  // of this thread
 bool has_dispatch_handler(PyObject* tensor);  // its class has one
@@ -18,9 +17,8 @@ PyObject* dispatch_composite(Operator&, PyObject* const* args, size_t n, bool* d
 // What a tensor's class answers to "aten::sym_size" (with `argument`: to its overload memory_format); null without an error: nothing.
 PyObject* ask_handler(PyObject* self, const char* name, PyObject* argument);
 bool class_has_handler(PyTypeObject*);
-void note_class(PyTypeObject*);                           // of a tensor object that is made
-void count_together(TensorImpl& base, TensorImpl& view);  // what a handler gave as a view counts writes with its base
-void note_sparse();                                       // a sparse tensor is made
-void check_has_data(const Operator&, PyObject* const* args, size_t n);  // wrapper subclasses have no memory
+void note_class(PyTypeObject*);                       // of a tensor object that is made
+void note_sparse();                                   // a sparse tensor is made
+bool wants_dispatch_of(const Value* args, size_t n);  // the same of values
 
 }  // namespace shim

@@ -1,5 +1,6 @@
 // What the autograd engine does where __torch_dispatch__ looks on: its own operators are calls that handlers see.
 #include "autograd/autograd.h"
+#include "dispatch/call.h"
 #include "python/owned_ref.h"
 #include "autograd/formula_plan.h"
 #include "python/torch_dispatch_state.h"
@@ -7,13 +8,6 @@
 namespace shim {
 
 using namespace torch_dispatch;
-
-void count_together(TensorImpl& base, TensorImpl& view) {  // whatever was done to it within the handler
-  if (base.own_version())
-    view.own_version() = base.own_version();
-  else if (view.storage() == base.storage())
-    view.own_version().reset();
-}
 
 namespace {
 

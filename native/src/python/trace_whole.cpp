@@ -5,6 +5,7 @@
 
 #include "autograd/autocast.h"
 #include "core/sparse.h"
+#include "ops/default_device.h"
 #include "python/batching.h"
 #include "python/dispatch.h"
 #include "python/torch_dispatch.h"

@@ -14,6 +14,7 @@ inline void Values::put_list(Value& v, PyObject* o) {
   Value* items = room_.take(n);
   for (size_t i = 0; i < n; ++i) put(items[i], PySequence_Fast_GET_ITEM(o, Py_ssize_t(i)));
   v = {Value::list, uint32_t(n), items};
+  v.origin = o;
 }
 
 void Values::put_other(Value& v, PyObject* o) {
@@ -69,6 +70,7 @@ void Values::put_dict(Value& v, PyObject* o) {
   PyObject *key, *value;
   Value* items = room_.take(2 * size_t(PyDict_Size(o)));
   v = {Value::dict, uint32_t(PyDict_Size(o)), items};
+  v.origin = o;
   for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &value);) {
     put(*items++, key);
     put(*items++, value);

@@ -22,7 +22,7 @@ class Values {  // of bound arguments, which outlive them
     Value* v = all_ = room_.take(n);
     for (PyObject* const* end = args + n; args != end; ++args, ++v) put(*v, *args);
   }
-  const Value* data() const { return all_; }
+  Value* data() const { return all_; }
   Value of(PyObject* o) {
     Value v;
     put(v, o);
@@ -32,6 +32,7 @@ class Values {  // of bound arguments, which outlive them
  private:
   // What most arguments are stands here, the rest in put_other.
   [[gnu::always_inline]] void put(Value& v, PyObject* o) {
+    v.origin = o;
     if (o == Py_None) {
       v.tag = Value::none;
     } else if (is_tensor_exact(o) || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType) {

@@ -25,7 +25,7 @@ from shim_torch._impl.native import _core
 
 RECORDS: dict[str, Record] = {}
 
-# What else a record may say of its operator, its variants and aliases, and who reads it: a file of _impl, or of native/src/python.
+# What else a record may say of its operator, its variants and aliases, and who reads it: a file of _impl, or of native/src.
 TRAITS: dict[str, str] = {
     "pointwise": "bool: it computes each element by itself, or does not, where the shape rule does not say so (Record.pointwise)",
     "batching": "how vmap runs it: 'pointwise'; 'random'; 'along_dim', 'along_dim_or_none': with the dims of its first tensor, which "
@@ -42,10 +42,10 @@ TRAITS: dict[str, str] = {
     "dynamic_shape": "the shapes of the results depend on values (table/meta.py)",
     "symbol": "the Python symbol that it is: 'add' for + (table/symbols.py)",
     "also": "'torch': torch has it beside nn.functional's function of that name (functional.py)",
-    "autocast": "modes.cpp: autocast computes it in 'lower_precision', 'float16', 'float32', the widest of its tensors "
+    "autocast": "autocast.cpp: autocast computes it in 'lower_precision', 'float16', 'float32', the widest of its tensors "
     "('promote'), or otherwise where a device is named, 'float32_cpu_promote_cuda' (traits.h: CastPolicy)",
     "numbers": "define.cpp: Python numbers may stand for its tensors: 'any', 'not_first', or 'not_all' of them",
-    "number_overloads": "shown_call.cpp: PyTorch's overloads where the second operand is a number, where the first is, "
+    "number_overloads": "shown_overload.cpp: PyTorch's overloads where the second operand is a number, where the first is, "
     "and the in-place one where it differs",
     "old_orders": "deprecated_signatures.cpp: the orders of its arguments in PyTorch's first years",
     "dim_names": "argument_errors.cpp: PyTorch's takes names=, which is refused",
@@ -53,7 +53,7 @@ TRAITS: dict[str, str] = {
     "channels_last": "channels_last.cpp: how its kernel takes them: 'kept' (gives such, too), 'read' (gives none), 'convolution', 'gradient'",
     "reads_math_bits": "call.cpp, inplace.cpp: its kernels see to conjugate and negative bits themselves",
     "part_of": "record_plan.cpp, overlap.cpp: PyTorch's operator that it is a part of, as gradients and warnings say",
-    "gradient_name": "operator_node.cpp, record_history.cpp: what PyTorch calls its node, of a composite that of its last part; True: the "
+    "gradient_name": "operator_node.cpp, history.cpp: what PyTorch calls its node, of a composite that of its last part; True: the "
     "composite's own name; with '/' between them those where the second operand is a number, none is, the first is, and that of the symbol with the tensor on its right",
     "overlap": "overlap.cpp: an input may be what is written, if it is all of it; 'refused': may not, 'unchecked': out= may be anything",
     "expanded": "overlap.cpp: may write to expanded tensors: 'same_value' (it writes one), or with a warning that gives this example",

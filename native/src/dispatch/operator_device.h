@@ -4,19 +4,19 @@
 
 #include "cuda/driver.h"
 #include "ops/operator.h"
-#include "python/tensor_type.h"
+#include "ops/value.h"
 
 namespace shim {
 
 // That device is current within. With one GPU, or none, nothing is asked.
 class OperatorDevice {
  public:
-  OperatorDevice(const Operator& op, PyObject* const* args, size_t n) {
+  OperatorDevice(const Operator& op, const Value* args, size_t n) {
     if (__builtin_expect(cuda::several_devices, 0) && op.recorded) enter(args, n);
   }
 
  private:
-  void enter(PyObject* const* args, size_t n);
+  void enter(const Value* args, size_t n);
   std::optional<cuda::OnDevice> current_;
 };
 
