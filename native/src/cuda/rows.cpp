@@ -212,7 +212,7 @@ Tensor variance(const Tensor& given, IntArrayRef dims, bool keepdim, double corr
 
 Outcome<Tensor> arange(IntOrFloat from, IntOrFloat end, IntOrFloat by, std::optional<DType> dtype, Ignored,
     std::optional<Device> where, std::optional<bool> pin_memory) {
-  if (!where) return NotMine{""};  // on the CPU
+  if (!where) return kAnothers;  // on the CPU
   if (pin_memory.value_or(false)) return NotMine{"pinned memory"};
   Outcome<IntegerRange> range = integer_range(from, end, by, dtype);
   if (!range) return range.why();

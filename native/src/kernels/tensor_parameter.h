@@ -118,7 +118,7 @@ template <class Element, On on> struct TensorsParameter {
         new (places() + i) Element();
         continue;
       }
-      if (!is_on(*item.t, on)) return false;
+      if (!is_on(*item.t, on)) return i && (*why = "tensors of several devices"), false;
       new (places() + i) Element(Tensor::adopt(item.t));  // lent: never counted, never destroyed
     }
     return true;
