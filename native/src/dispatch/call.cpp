@@ -173,21 +173,23 @@ void own_written(const Operator& op, const Value* args, size_t n) {
 }
 
 // Whether somebody answers in the place of the operator.
-bool answered(Operator& op, Value* args, size_t n, Result& r) {
+__attribute__((noinline)) bool answered(Operator& op, Value* args, size_t n, Result& r) {
   const InterpreterCalls& ask = interpreter_calls;
-  if (__builtin_expect(python_dispatch, 0)) {
+  if (python_dispatch) {
     if ((op.dispatch_leaf || ask.has_parts(op)) && ask.composite(op, args, n, r)) return true;
     if (sparse_seen && any_sparse(args, n) && !wants_dispatch(args, n) && ask.sparse(op, args, n, r)) return true;
   }
-  if (__builtin_expect(aten_kernels, 0) && ask.as_parts(op, args, n, r)) return true;
-  return __builtin_expect(op.number_kernels || op.overridden, 0) && ask.library(op, args, n, r);
+  if (aten_kernels && ask.as_parts(op, args, n, r)) return true;
+  return (op.number_kernels || op.overridden) && ask.library(op, args, n, r);
 }
 
 [[gnu::always_inline]] inline void call_with_history(Operator& op, Value* args, size_t n, Result& r) {
   const OperatorDevice current(op, args, n);
   if (__builtin_expect(lazy_clones, 0)) own_written(op, args, n);
   if (__builtin_expect(forward_gradients(), 0)) check_forward_mode(op, args, n);
-  if (answered(op, args, n, r)) return;
+  if (__builtin_expect(python_dispatch | aten_kernels | op.number_kernels | op.overridden, 0) &&
+      answered(op, args, n, r))
+    return;
   if (op.inplace) return run_inplace(op, args, n, r);
   if (op.out) return run_out(op, args, n, r);
   if (op.kind == Operator::Composite) {

@@ -10,7 +10,10 @@ namespace shim {
 inline thread_local std::vector<Device> default_devices;  // of `with torch.device(...)`, the innermost last
 inline std::optional<Device> process_device;              // of torch.set_default_device
 
+inline bool default_device_seen = false;  // one of them was set, once: until then nobody looks
+
 inline std::optional<Device> default_device() {
+  if (__builtin_expect(!default_device_seen, 1)) return {};
   return default_devices.empty() ? process_device : std::optional(default_devices.back());
 }
 

@@ -35,10 +35,14 @@ void set_cache_enabled(PyObject* o) {
   autocast_mode().cache = o == Py_True;
 }
 
-void set_default_device(PyObject* o) { process_device = o == Py_None ? std::nullopt : std::optional(device_of(o)); }
+void set_default_device(PyObject* o) {
+  default_device_seen = true;
+  process_device = o == Py_None ? std::nullopt : std::optional(device_of(o));
+}
 PyObject* get_default_device() { return device_object(default_device().value_or(Device{})); }
 PyObject* mode_device() { return default_device() ? get_default_device() : Py_NewRef(Py_None); }
 PyObject* enter_device(PyObject* self, PyObject*) {
+  default_device_seen = true;
   default_devices.push_back(device_of(self));
   return Py_NewRef(self);
 }

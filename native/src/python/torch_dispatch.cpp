@@ -57,7 +57,8 @@ namespace {
 
 PyObject* overload_object(const Operator& op, PyObject* const* args, size_t n) {
   static PyObject* find = helper("overload");
-  return find ? PyObject_CallFunction(find, "ss", op.schema.qualified().c_str(), shown_overload(op, Values(args, n).data(), n).c_str())
+  return find ? PyObject_CallFunction(
+                    find, "ss", op.schema.qualified().c_str(), shown_overload(op, Values(args, n).data(), n).c_str())
               : nullptr;
 }
 
