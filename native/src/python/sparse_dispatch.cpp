@@ -63,7 +63,7 @@ PyObject* parts_of(const Tensor& t) {  // None of a dense tensor
       part(p->values), p->sparse_dim, p->dense_dim, PyBool_FromLong(p->coalesced));
 }
 
-const Tensor& replace(const Tensor& self, const Tensor& other) {
+const Tensor& replace_parts(const Tensor& self, const Tensor& other) {
   CHECK(Kind::Type, is_sparse(*other), "replace_sparse: expected two tensors, the second one sparse");
   replace_sparse(*self, *other);
   return self;
@@ -82,7 +82,7 @@ PyMethodDef sparse_dispatch_functions[] = {
         "its parts; nothing is checked."),
     function<&parts_of>(
         "sparse_parts", "(layout, indices, plain_indices, values, sparse_dim, dense_dim, coalesced), or None."),
-    function<&replace>("replace_sparse", "Gives a sparse tensor the sizes and parts of another."),
+    function<&replace_parts>("replace_sparse", "Gives a sparse tensor the sizes and parts of another."),
     function<&set_coalesced>("set_coalesced", "Says that the indices are sorted and unique, or not."), {}};
 
 }  // namespace
