@@ -52,6 +52,7 @@ struct Operator {
   bool wants_a_tensor = false;        // numbers may stand for some of its tensors, not for all
   bool dispatch_leaf = false;         // __torch_dispatch__ sees it though it is a composite here
   bool overridden = false;            // torch.library gave it kernels
+  bool any_numbers = false;           // a launch of a compiled kernel: its numbers are what it computes with, no more
   bool number_kernels = false;        // an overload for numbers that PyTorch has beside this one got a kernel
   uint16_t positional = 0;            // how many arguments may be positional
   uint16_t required = 0;              // how many positional ones have no default

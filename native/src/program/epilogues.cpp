@@ -30,7 +30,8 @@ size_t only_reader(const Steps& s, size_t at) {
     if (i < at || reader != s.steps.size()) return s.steps.size();
     reader = i;
   }
-  const bool in_place = reader < s.steps.size() && s.steps[reader].results[0].storage == result;
+  const bool in_place =
+      reader < s.steps.size() && !s.steps[reader].results.empty() && s.steps[reader].results[0].storage == result;
   return slot.origin == StorageSlot::made && (!slot.outlives || in_place) ? reader : s.steps.size();
 }
 

@@ -43,7 +43,7 @@ class Key {
     if (is_tensor_exact(o) || reinterpret_cast<PyObject*>(Py_TYPE(o)) == ParameterType) {
       const TensorImpl* t = unwrap(o);
       if (!t->device().is_cuda() || !has_data(*t)) return false;
-      return tag('t') && put(char(t->dtype())) && put(char(reinterpret_cast<uintptr_t>(t->data()) % 16 == 0));
+      return tag('t') && put(char(t->dtype())) && put(char(lies_aligned(*t)));
     }
     if (PyLong_CheckExact(o)) {
       int overflow;
@@ -64,6 +64,11 @@ class Key {
 bool same(PyObject* a, PyObject* b) { return a == b || PyUnicode_Compare(a, b) == 0; }
 
 }  // namespace
+
+bool lies_aligned(const TensorImpl& t) {
+  if (t.storage()->hidden()) return t.storage_offset() * int64_t(itemsize(t.dtype())) % 16 == 0;
+  return reinterpret_cast<uintptr_t>(t.data()) % 16 == 0;
+}
 
 bool bind_call(const std::vector<Parameter>& parameters, PyObject* const* args, size_t n, PyObject* kwnames, int device,
     Call* call) {

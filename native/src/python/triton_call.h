@@ -13,6 +13,9 @@ struct Parameter {
   bool constant = false;         // tl.constexpr
 };
 
+// Whether its address is a multiple of 16, which kernels are compiled for. Memory that is hidden will be, as all of our allocators is.
+bool lies_aligned(const TensorImpl&);
+
 constexpr size_t kMostParameters = 96, kMostKey = 2048;
 
 // Arguments by parameter, borrowed; what is given beyond them are options (num_warps, ...).

@@ -1,15 +1,19 @@
 // Triton kernels launched without Triton's Python: `kernel[grid](...)` of a kernel that was compiled for such arguments before goes
 // to the driver from here. All else is stock Triton's, which compiles and launches; what it compiled is then remembered.
+#include <algorithm>
 #include <cstddef>
+#include <set>
 #include <string>
 
-#include "core/lazy_clone.h"
 #include "cuda/device_failure.h"
 #include "cuda/driver.h"
 #include "python/object.h"
+#include "python/owned_ref.h"
+#include "python/storage.h"
+#include "python/trace.h"
+#include "python/trace_modes.h"
 #include "python/triton_call.h"
 #include "python/triton_record.h"
-#include "python/owned_ref.h"
 
 namespace shim::triton {
 
@@ -45,12 +49,16 @@ bool plain_settings() {
          none_of(settings.knobs, compilation_name, settings.compilation_names);
 }
 
+bool has_hooks(PyObject* fn_dict) {
+  PyObject* hooks = PyDict_GetItemWithError(fn_dict, hooks_name);
+  return !hooks || !PyList_CheckExact(hooks) || PyList_GET_SIZE(hooks);
+}
+
 bool valid(const Record& r, PyObject* fn_dict, int device) {
   if (PyDict_GetItemWithError(dict_of(settings.driver), settings.active) != r.active ||
       PyDict_GetItemWithError(fn_dict, debug_name) != r.debug)
     return false;
-  PyObject* hooks = PyDict_GetItemWithError(fn_dict, hooks_name);
-  if (!hooks || !PyList_CheckExact(hooks) || PyList_GET_SIZE(hooks)) return false;
+  if (has_hooks(fn_dict)) return false;
   static PyObject* numbers[16];
   if (device >= 16) return false;
   if (!numbers[device]) numbers[device] = PyLong_FromLong(device);
@@ -88,50 +96,13 @@ int grid_of(PyObject* grid, const std::vector<Parameter>& parameters, const Call
   return n > 0;
 }
 
-union Value {
-  void* pointer;
-  int64_t word;
-  float f;
-  double d;
-};
-
-PyObject* launch(const Record& r, const Call& call, const unsigned* grid, int device) {
-  if (grid[0] && grid[1] && grid[2]) {
-    Value values[kMostParameters];
-    void* arguments[kMostParameters + 2];
-    size_t n = 0;
-    for (const Launched& l : r.launched) {
-      PyObject* o = call.values[l.parameter];
-      Value& v = values[n];
-      if (l.slot == Slot::pointer) {
-        own_data(*unwrap(o)->storage());  // the kernel may write
-        v.pointer = unwrap(o)->data();
-      } else if (l.slot == Slot::f32)
-        v.f = float(PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o));
-      else if (l.slot == Slot::f64)
-        v.d = PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : PyLong_AsDouble(o);
-      else
-        v.word = o == Py_True ? 1 : o == Py_False ? 0 : PyLong_AsLongLong(o);
-      arguments[n++] = &v;
-    }
-    void* none = nullptr;  // scratch memory, global and of profiles: kernels that want some are not recorded
-    arguments[n] = arguments[n + 1] = &none;
-    if (PyErr_Occurred()) return nullptr;
-    for (const Launched& l : r.launched)  // once more: to get an address may run what reads the memory
-      if (l.slot == Slot::pointer) unwrap(call.values[l.parameter])->storage()->changed();
-    cuda::OnDevice current(device);
-    const int failed = cuda::driver().launch(r.function, grid[0], grid[1], grid[2], r.threads, 1, 1, r.shared,
-        cuda::current_stream(device), arguments, nullptr);
-    if (failed) {
-      if (cuda::breaks_context(failed))
-        return guarded([&]() -> PyObject* { cuda::raise_failure(failed, "cuLaunchKernel"); });
-      const char* text = nullptr;
-      cuda::driver().error_string(cuda::CUresult(failed), &text);
-      PyErr_Format(PyExc_RuntimeError, "Triton Error [CUDA]: %s", text ? text : "unknown");
-      return nullptr;
-    }
-  }
-  return Py_NewRef(r.kernel);
+PyObject* launch_now(const Record& r, const Call& call, const unsigned* grid) {
+  Value values[kMostParameters];
+  put_values(r, call, values);
+  return guarded([&] {
+    launch(r.code, grid, values);
+    return Py_NewRef(r.kernel);
+  });
 }
 
 // --- what stock Triton compiled ----------------------------------------------------------------------------------------------------
@@ -142,35 +113,53 @@ bool accepts(Slot slot, PyObject* o) {  // the key tells kinds apart: what fits 
   return PyLong_Check(o);
 }
 
-// (kept, kernel, function, threads, shared, ((parameter, slot), ...), debug or None, cache, compiled, active, ((name, value, dict), ...))
-void remember(State* s, const Call& call, PyObject* fn, PyObject* kernel) {
-  if (s->records.size() >= kMostRecords) return;
+bool read_code(PyObject* told, Code& code) {
+  const char *name = nullptr, *why = nullptr;
+  PyObject* function = nullptr;
+  if (!PyArg_ParseTuple(told, "OIIsz", &function, &code.threads, &code.shared, &name, &why)) return false;
+  code.function = static_cast<cuda::CUfunction>(PyLong_AsVoidPtr(function));
+  code.name = name;
+  static auto* reasons = new std::set<std::string>;
+  if (why) code.at_once = reasons->insert(why).first->c_str();
+  return true;
+}
+
+bool add_parameter(Record& r, PyObject* told, const Call& call) {
+  Py_ssize_t parameter = 0;
+  int slot = 0, written = 0;
+  if (!PyArg_ParseTuple(told, "nip", &parameter, &slot, &written)) return false;
+  PyObject* o = size_t(parameter) < kMostParameters ? call.values[parameter] : nullptr;
+  if (!o || !accepts(Slot(slot), o)) return false;
+  const bool aligned = Slot(slot) == Slot::pointer && lies_aligned(*unwrap(o));
+  r.code.parameters.push_back({Slot(slot), written != 0, aligned});
+  r.launched.push_back(size_t(parameter));
+  return true;
+}
+
+// (kernel, (function, threads, shared, name, why compiled functions launch it at once or None), ((parameter, slot, written), ...), cache,
+// compiled, active, ((name, value, dict), ...)). What is kept of it; null: nothing.
+Record* remember(State* s, const Call& call, PyObject* fn, PyObject* kernel, int device) {
+  if (s->records.size() >= kMostRecords) return nullptr;
   PyObject* told = PyObject_CallFunctionObjArgs(settings.describe, fn, kernel, nullptr);
   if (!told || !PyTuple_Check(told)) {
     PyErr_Clear();
     Py_XDECREF(told);
-    return;
+    return nullptr;
   }
   auto at = [&](Py_ssize_t i) { return PyTuple_GET_ITEM(told, i); };
   Record r;
   r.kernel = at(0);
-  r.function = static_cast<cuda::CUfunction>(PyLong_AsVoidPtr(at(1)));
-  r.threads = unsigned(PyLong_AsLong(at(2)));
-  r.shared = unsigned(PyLong_AsLong(at(3)));
-  bool ok = true;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(at(4)); ++i) {
-    PyObject* pair = PyTuple_GET_ITEM(at(4), i);
-    const Launched l{size_t(PyLong_AsLong(PyTuple_GET_ITEM(pair, 0))), Slot(PyLong_AsLong(PyTuple_GET_ITEM(pair, 1)))};
-    ok = ok && l.parameter < s->parameters.size() && accepts(l.slot, call.values[l.parameter]);
-    r.launched.push_back(l);
-  }
+  bool ok = read_code(at(1), r.code);
+  r.code.device = device;
+  for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(at(2)); ++i)
+    ok = add_parameter(r, PyTuple_GET_ITEM(at(2), i), call);
   PyObject* dict = dict_of(fn);
   r.debug = dict ? PyDict_GetItemWithError(dict, debug_name) : nullptr;
-  r.cache = at(5);
-  r.compiled = at(6);
-  r.active = at(7);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(at(8)); ++i) {
-    PyObject* g = PyTuple_GET_ITEM(at(8), i);
+  r.cache = at(3);
+  r.compiled = at(4);
+  r.active = at(5);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(at(6)); ++i) {
+    PyObject* g = PyTuple_GET_ITEM(at(6), i);
     r.globals.push_back({PyTuple_GET_ITEM(g, 0), PyTuple_GET_ITEM(g, 1), PyTuple_GET_ITEM(g, 2)});
   }
   const OwnedRef constants{tuple_by(s->parameters.size(),  // keeps objects that the key has by address; no tensors
@@ -180,13 +169,14 @@ void remember(State* s, const Call& call, PyObject* fn, PyObject* kernel) {
   if (PyErr_Occurred() || !ok || !r.kept) {
     PyErr_Clear();
     Py_XDECREF(r.kept);
-    return;
+    return nullptr;
   }
   auto [place, added] = s->records.try_emplace(std::string(call.bytes()), r);
   if (!added) {
     Py_DECREF(place->second.kept);
     place->second = r;
   }
+  return &place->second;
 }
 
 // fn.run(*args, grid=grid, warmup=warmup, **kwargs) of stock Triton.
@@ -206,6 +196,37 @@ PyObject* stock_run(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwn
 
 }  // namespace
 
+void put_values(const Record& r, const Call& call, Value* to) {
+  for (size_t i = 0; i < r.launched.size(); ++i) {
+    PyObject* o = call.values[r.launched[i]];
+    if (r.code.parameters[i].slot == Slot::pointer)
+      to[i] = Value(unwrap(o));
+    else if (PyFloat_Check(o))
+      to[i] = Value(PyFloat_AS_DOUBLE(o));
+    else if (PyBool_Check(o))
+      to[i] = Value(Value::boolean, o == Py_True);
+    else
+      to[i] = Value(Value::integer, PyLong_AsLongLong(o));  // it fits: the key says so
+  }
+}
+
+namespace {
+
+// Stock Triton launches; nothing of what it calls is traced.
+PyObject* launch_stock(
+    PyObject* fn, PyObject* dict, PyObject* const* args, size_t n, PyObject* kwnames, PyObject* grid, bool traced) {
+  if (cuda::broken_devices && !guarded([] { return cuda::refuse_broken(cuda::current_device()), true; }))
+    return nullptr;
+  ++slow;
+  // It gets addresses for the launch alone, but for hooks, which may keep them.
+  const BorrowedAddresses borrowed(dict && plain_settings() && !has_hooks(dict));
+  if (!traced) return stock_run(fn, args, n, kwnames, grid);
+  const Inside inside;
+  return stock_run(fn, args, n, kwnames, grid);
+}
+
+}  // namespace
+
 // `grid` is null for run(), which has it among its keywords.
 PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwnames, PyObject* grid) {
   PyObject* dict = dict_of(fn);
@@ -216,25 +237,45 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
   bool known = s && bind_call(s->parameters, args, n, kwnames, device, &call);
   PyObject* shape = grid ? grid : call.grid;
   known = known && shape && (!call.warmup || call.warmup == Py_False);
+  const size_t all = n + size_t(kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  trace::Session* traced = __builtin_expect(tracing, 0) ? tracing_here(args, all) : nullptr;
+  unsigned size[kGrid];
   if (known) {
     const auto it = s->records.find(call.bytes());
     if (it != s->records.end() && plain_settings() && valid(it->second, dict, device)) {
-      unsigned size[3];
       const int found = grid_of(shape, s->parameters, call, size);
       if (found < 0) return nullptr;
       if (found) {
         ++fast;
-        return launch(it->second, call, size, device);
+        return traced ? launch_traced(*traced, it->second, s->parameters, call, size)
+                      : launch_now(it->second, call, size);
       }
       known = false;
     }
   }
-  if (cuda::broken_devices && !guarded([] { return cuda::refuse_broken(cuda::current_device()), true; }))
-    return nullptr;
-  ++slow;
-  PyObject* kernel = stock_run(fn, args, n, kwnames, grid);
-  if (kernel && kernel != Py_None && known) remember(s, call, fn, kernel);
-  return kernel;
+  if (!traced) {
+    PyObject* kernel = launch_stock(fn, dict, args, n, kwnames, grid, false);
+    if (kernel && kernel != Py_None && known) remember(s, call, fn, kernel, device);
+    return kernel;
+  }
+  // Its grid is asked for once, and known then.
+  std::vector<PyObject*> given(args, args + all);
+  OwnedRef sizes;
+  if (known) {
+    const int found = grid_of(shape, s->parameters, call, size);
+    if (found < 0) return nullptr;
+    known = found;
+    if (found) sizes.o = Py_BuildValue("III", size[0], size[1], size[2]);
+    if (found && !grid) std::ranges::replace(given, shape, sizes.o);
+  }
+  before_untraced(args, all);
+  const OwnedRef kernel{launch_stock(fn, dict, given.data(), n, kwnames, grid && known ? sizes.o : grid, true)};
+  if (!kernel.o) return nullptr;
+  Record* r = known && kernel.o != Py_None ? remember(s, call, fn, kernel, device) : nullptr;
+  return guarded([&] {
+    launched_at_once(*traced, r, s ? &s->parameters : nullptr, call, args, all, size);
+    return Py_NewRef(kernel.o);
+  });
 }
 
 }  // namespace shim::triton

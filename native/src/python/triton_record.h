@@ -7,6 +7,7 @@
 #include "cuda/driver.h"
 #include "python/object.h"
 #include "python/triton_call.h"
+#include "python/triton_code.h"
 
 namespace shim::triton {
 
@@ -19,20 +20,15 @@ struct Settings {
 extern Settings settings;
 extern long long fast, slow;  // launches from here, and through stock Triton
 
-enum class Slot : char { pointer, i8, i16, i32, i64, f32, f64 };
-struct Launched {
-  size_t parameter;
-  Slot slot;
-};
 struct Global {
   PyObject *name, *value, *dict;
 };
 struct Record {
   PyObject* kept = nullptr;  // owns all that follows, and the objects whose addresses are in the key
   PyObject *kernel = nullptr, *debug = nullptr, *cache = nullptr, *compiled = nullptr, *active = nullptr;
-  cuda::CUfunction function = nullptr;
-  unsigned threads = 0, shared = 0;
-  std::vector<Launched> launched;
+  Code code;
+  std::vector<size_t> launched;  // the parameters that its arguments are of
+  Operator* op = nullptr;        // that stands for launches of it, once a compiled function had one
   std::vector<Global> globals;
 };
 
@@ -52,6 +48,13 @@ State* state_of(PyObject* fn, PyObject* dict);
 int make_state_type();
 // A launch, from here or through stock Triton (triton_launch.cpp). `grid` null: it is among the arguments.
 PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwnames, PyObject* grid);
+// Values of a launch's arguments: they live as long as the call.
+void put_values(const Record&, const Call&, Value* to);
+// The same, of a known kernel, while a compiled function runs: deferred where its tree knows the launch (triton_trace.cpp).
+PyObject* launch_traced(trace::Session&, Record&, const std::vector<Parameter>&, const Call&, const unsigned* grid);
+// It was launched by stock Triton with these arguments; null: that gave nothing to remember.
+void launched_at_once(trace::Session&, Record*, const std::vector<Parameter>*, const Call&, PyObject* const* args,
+    size_t n, const unsigned* grid);
 int bind_launcher(PyObject* module);  // triton_launcher.cpp
 
 }  // namespace shim::triton

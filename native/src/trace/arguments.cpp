@@ -136,6 +136,7 @@ bool is_whole_default(const Argument& a, const Value& v) {
 
 // A float of an operator that computes each element by itself, and an integer where its tensors are floating, may be another each time.
 bool may_vary(const Operator& op, const Argument& a, const Value& v, bool floating) {
+  if (op.any_numbers) return is_number(v, Scalar::Int) || is_number(v, Scalar::Float);
   if (op.traits->renews_numbers) return floating && !a.type.list && is_number(v, Scalar::Float);
   if (!op.functional && !op.pointwise) return false;
   const Operator& f = op.functional ? *op.functional : op;

@@ -73,12 +73,10 @@ void note_line(TreeNode& node) {
   node.line = here.line;
 }
 
-bool learn(Session& s, const Rule& rule, Operator& op, const Value* args, size_t n, const Produced& produced,
-    bool wants_gradient) {
-  const char* why = against_call(rule, op, args, n);
-  if (!why && (s.tree().full() || !s.learns)) s.leave_tree();
-  if (!why && !s.following()) why = "too many ways through the function";
-  if (why) return at_once(s, op, why);
+bool learn(Session& s, Operator& op, const Value* args, size_t n, const Produced& produced, bool wants_gradient) {
+  if (s.tree().full() || !s.learns) s.leave_tree();
+  if (!s.following()) return at_once(s, op, "too many ways through the function");
+  const char* why = nullptr;
   std::unique_ptr<TreeNode> node = node_of(s, op, args, n, produced, &why);
   if (!node) {
     if (why == kSharesWithArgument) s.tree().aliases.insert(&op), ++s.aliased;
@@ -90,6 +88,12 @@ bool learn(Session& s, const Rule& rule, Operator& op, const Value* args, size_t
   s.add(std::move(node));
   s.went(*made, produced.tensors);
   return true;
+}
+
+bool learn(Session& s, const Rule& rule, Operator& op, const Value* args, size_t n, const Produced& produced,
+    bool wants_gradient) {
+  const char* why = against_call(rule, op, args, n);
+  return why ? at_once(s, op, why) : learn(s, op, args, n, produced, wants_gradient);
 }
 
 }  // namespace shim::trace

@@ -15,6 +15,8 @@ struct Rule {            // of an operator, by its record
 const char* against_call(const Rule&, const Operator&, const Value* args, size_t n);
 bool at_once(Session&, const Operator&, const char* why);  // counts it; false
 void note_line(TreeNode&);                                 // the user's that runs
+// After a call ran that may be deferred: a node is made of it, or false.
+bool learn(Session&, Operator&, const Value* args, size_t n, const Produced&, bool wants_gradient);
 // After the call ran: a node is made of it, or false.
 bool learn(Session&, const Rule&, Operator&, const Value* args, size_t n, const Produced&, bool wants_gradient);
 

@@ -134,12 +134,26 @@ def taking(plain: Callable[..., Any], kernel_of: Callable[[Any], Any] = lambda s
     return launch
 
 
+def measured_apart(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """An autotuner's ``_bench``: the launches that it measures are none of the compiled function's that runs."""
+
+    @functools.wraps(plain)
+    def _bench(self: Any, *args: Any, **kwargs: Any) -> Any:
+        from shim_torch._impl.compile.calls import paused
+
+        return paused(plain)(self, *args, **kwargs)
+
+    return _bench
+
+
 def take(autotuner: ModuleType, stack: ExitStack | None = None) -> None:
     """After Triton's autotuner was executed: what it and heuristics decide by is the tensor. Compiled kernels take arrays too."""
     patch = Patch(stack)
     for owner in (autotuner.Autotuner, autotuner.Heuristics):
         if not hasattr(owner.run, "__wrapped__"):
             patch.set(owner, "run", taking(owner.run))
+    if not hasattr(autotuner.Autotuner._bench, "__wrapped__"):
+        patch.set(autotuner.Autotuner, "_bench", measured_apart(autotuner.Autotuner._bench))
     take_compiled(sys.modules["triton.runtime.jit"], stack)
 
 
@@ -149,7 +163,15 @@ def take_compiled(jit: ModuleType, stack: ExitStack | None = None) -> None:
     stock = owner.run
     if getattr(stock, "__module__", None) != jit.__name__ or hasattr(stock, "takes_arrays"):
         return  # the dispatcher, another library's, or done
-    ours = owner.run = taking(stock)
+    takes_arrays = taking(stock)
+
+    @functools.wraps(takes_arrays)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = owner.run
+        sys.modules["triton.runtime"].driver.active.get_current_device()  # makes the driver, and with it the dispatcher
+        return (takes_arrays if owner.run is before else owner.run)(self, *args, **kwargs)
+
+    ours = owner.run = run
 
     def undo() -> None:
         if owner.run is ours:  # not where the dispatcher, which stays, has been put above it

@@ -81,21 +81,35 @@ def describe(fn: Any, kernel: Any) -> Any:
         return None
     places = {p.name: i for i, p in enumerate(fn.params)}
     launched = []
-    for name, kind in kernel.src.signature.items():
-        if kind == "constexpr":
-            continue
+    kinds = {name: kind for name, kind in kernel.src.signature.items() if kind != "constexpr"}
+    writes, why_at_once = effects(kernel, len(kinds))
+    for (name, kind), written in zip(kinds.items(), writes, strict=True):
         slot = (
             0 if isinstance(kind, str) and kind.startswith("*") else SLOTS.get(kind) if isinstance(kind, str) else None
         )
         if slot is None or name not in places:
             return None
-        launched.append((places[name], slot))
+        launched.append((places[name], slot, written))
     cache = fn.device_caches[driver.active.get_current_device()]
     # What is there now equals the copy that Triton keeps: it was launched just so.
     globals_used = tuple((name, where[name], where) for (name, _), (_, where) in fn.used_global_vals.items())
     threads = metadata.num_warps * 32
     active = vars(driver).get("_active", vars(driver).get("active"))
-    return kernel, kernel.function, threads, metadata.shared, tuple(launched), cache, cache[0], active, globals_used
+    name = getattr(metadata, "name", fn.__name__)
+    code = kernel.function, threads, metadata.shared, name, why_at_once
+    return kernel, code, tuple(launched), cache, cache[0], active, globals_used
+
+
+def effects(kernel: Any, parameters: int) -> tuple[list[bool], str | None]:
+    """For each parameter at run time whether the kernel may write there; why compiled functions launch it at once, or None."""
+    from shim_torch_proxy.adapters.triton.effects import leaves_parameters, written_parameters
+
+    ttir = kernel.asm.get("ttir")
+    if not isinstance(ttir, str):
+        return [True] * parameters, "a Triton kernel whose TTIR is not known"
+    why = leaves_parameters(ttir)
+    known = None if why else written_parameters(ttir)
+    return (known if known and len(known) == parameters else [True] * parameters), why
 
 
 def quick_host_functions(jit: Any) -> None:
