@@ -9,7 +9,7 @@ from test_triton_dispatch import driver, launched  # noqa: F401 (a fixture)
 PARTS = [
     ("triton_compiled_checks", "one_program", "arguments", "addresses", "reads", "order"),
     ("triton_compiled_checks", "guards", "training", "graphs"),
-    ("triton_seldom_checks", "at_once", "tuned", "backends", "random_functions"),
+    ("triton_seldom_checks", "at_once", "tuned", "backends", "libraries", "random_functions"),
 ]
 
 

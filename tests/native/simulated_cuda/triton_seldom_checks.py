@@ -88,6 +88,48 @@ def backends():
     assert told.graph_count == 1 and not told.break_reasons, told
 
 
+@torch.library.custom_op("triton_checks::combined", mutates_args={"state"})
+def combined(x: torch.Tensor, y: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+    doubled[(1,)](state, state.numel(), BLOCK=64)
+    return combine(x, y * 2)
+
+
+@torch.library.triton_op("triton_checks::turned", mutates_args=())
+def turned(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    torch.library.wrap_triton(scaled)[(1,)](x, y, out, x.numel(), -1.0, BLOCK=64)
+    return out
+
+
+turned.register_autograd(lambda ctx, g: (turned(g, torch.zeros_like(g)), g * 1))
+
+
+def libraries():
+    """Operators that a library makes of launches are these launches: one program with what is around them."""
+
+    def f(x, y, state):
+        z = combined(x + 1, y, state)
+        return turned(z, state).relu() - y
+
+    def trained(x, y):
+        x.grad = None
+        loss = (turned(x * 2, y) ** 2).sum()
+        loss.backward()
+        return loss.detach(), x.grad.clone()
+
+    g, trains = torch.compile(f), torch.compile(trained)
+    for i in range(4):
+        x, y, state = some(40), some(40), some(40)
+        other = state.clone()
+        got, told = counted(g, (x, y, state), "programs", "at_once")
+        same(got, f(x, y, other))
+        same(state, other)
+        assert not i or told == (1, 0), (told, status())
+        x.requires_grad_()
+        for a, b in zip(trains(x, y), trained(x, y), strict=True):
+            torch.testing.assert_close(a.cpu(), b.cpu())
+
+
 def random_functions():
     """Operators and launches in any order, over memory that they share."""
     for seed in range(int(os.environ.get("SEEDS", "40"))):
