@@ -41,7 +41,7 @@ bool ImageLayouts::convolves(Step& step) {
 
 Role ImageLayouts::role_of(Step& step) {
   const std::string_view told = step.op->traits->channels_last ? step.op->traits->channels_last : "";
-  if (step.op->out || step.results.empty()) return Role::other;
+  if (step.apart || step.op->out || step.results.empty()) return Role::other;
   if (told == "convolution") return step.args.size() == 9 && convolves(step) ? Role::convolution : Role::other;
   if (told == "kept") return Role::keeps;
   if (told == "read") return Role::reads;

@@ -14,7 +14,7 @@ bool is_tanh_gelu(const Step& step) {
 
 // The activation that the epilogue computes; null: none. The exact gelu is a pass of its own there too, which a group does as well.
 const char* epilogue_of(const Step& step) {
-  if (step.op->schema.ns != "aten" || step.results.size() != 1) return nullptr;
+  if (step.apart || step.op->schema.ns != "aten" || step.results.size() != 1) return nullptr;
   const Operator& op = step.op->inplace && step.op->functional ? *step.op->functional : *step.op;
   if (op.schema.name == kRelu) return kRelu.data();
   return is_tanh_gelu(step) ? "gelu_tanh" : nullptr;
@@ -36,7 +36,7 @@ size_t only_reader(const Steps& s, size_t at) {
 }
 
 bool is_linear(const Step& step) {
-  return step.op->schema.ns == "aten" && step.op->schema.name == "linear" && step.results.size() == 1 &&
+  return !step.apart && step.op->schema.ns == "aten" && step.op->schema.name == "linear" && step.results.size() == 1 &&
          step.results[0].device.is_cuda() && is_floating(step.results[0].dtype);
 }
 

@@ -194,7 +194,7 @@ bool lower_into(Group& group, const Steps& steps, const Step& step) {
 }  // namespace
 
 bool add_step(Group& group, const Steps& steps, const Step& step) {
-  if (!gives_one_tensor(steps, step) || step.op->out) return false;
+  if (step.apart || !gives_one_tensor(steps, step) || step.op->out) return false;
   const Group before = group;
   try {
     if (lower_into(group, steps, step)) {

@@ -9,7 +9,8 @@ namespace {
 constexpr size_t kMostPieces = 4;
 
 const List* pieces_of(const Step& step) {
-  if (step.op->schema.ns != "aten" || step.op->schema.name != "cat" || step.op->out || step.args.size() != 2)
+  if (step.apart || step.op->schema.ns != "aten" || step.op->schema.name != "cat" || step.op->out ||
+      step.args.size() != 2)
     return nullptr;
   return std::get_if<List>(&step.args[0].is);
 }

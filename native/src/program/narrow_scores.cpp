@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kNone = size_t(-1);
 
 bool is(const Step& step, std::string_view ns, std::string_view name) {
-  return step.op->schema.ns == ns && step.op->schema.name == name;
+  return !step.apart && step.op->schema.ns == ns && step.op->schema.name == name;
 }
 // The steps of a loss by their places.
 struct Found {

@@ -78,7 +78,8 @@ class SplitJoin {
 
 bool SplitJoin::begins() {
   const Step& step = s_.steps[join_];
-  if (step.op->schema.ns != "aten" || step.op->schema.name != "cat" || step.op->out || step.args.size() != 2)
+  if (step.apart || step.op->schema.ns != "aten" || step.op->schema.name != "cat" || step.op->out ||
+      step.args.size() != 2)
     return false;
   const auto* list = std::get_if<List>(&step.args[0].is);
   const auto* dim = std::get_if<int64_t>(&step.args[1].is);

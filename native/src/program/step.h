@@ -45,6 +45,7 @@ struct Step {
   List args;                       // one an argument of the schema, defaults filled in
   std::vector<TensorRef> results;  // lists' tensors one by one; of add_ and out= they are in the argument's storage
   int32_t line = -1;               // of the recorder's table of source lines
+  bool apart = false;              // it stays as it is: no part of a group, and not replaced by another
 };
 
 struct StorageSlot {

@@ -43,7 +43,7 @@ PyObject* trace_totals() {
       graphs.o);
 }
 
-bool trace_active() { return tracing && current()->on_this_thread(); }
+bool trace_active() { return tracing && current()->on_this_thread() && !current()->apart; }
 
 bool trace_possible() { return alone(); }
 
@@ -66,14 +66,22 @@ void trace_break(std::string_view reason) {
   if (current() && !inside_traced) current()->asked(nullptr, std::string(reason).c_str());
 }
 
-// Operators run as they are called until trace_resume() gets what this gave.
-bool trace_pause() {
-  if (current()) current()->unwatch(), current()->flush();
-  const bool was = tracing;
+// Until trace_resume() gets what this gave operators stay as they are. `deferred`: they may be deferred for all that.
+int64_t trace_pause(bool deferred) {
+  Session* s = current();
+  const int64_t was = int64_t(tracing) | int64_t(s && s->apart) << 1;
+  if (deferred && tracing && s->on_this_thread() && s->may_run_apart()) {
+    s->apart = true;
+    return was;
+  }
+  if (s) s->unwatch(), s->flush();
   set_tracing(false);
   return was;
 }
-void trace_resume(bool was) { set_tracing(was && current()); }
+void trace_resume(int64_t was) {
+  set_tracing((was & 1) && current());
+  if (current()) current()->apart = was & 2;
+}
 
 // The ways through the function, each a list of its operators.
 PyObject* trace_steps(Trees& trees) {
@@ -137,7 +145,9 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
         "operators ran at once, and how programs ran that may be graphs."),
     function<&trace_flush>("trace_flush", "Runs what is deferred."),
     function<&trace_break>("trace_break", "(reason): ends the graph here."),
-    function<&trace_pause>("trace_pause", "Runs what is deferred; operators run at once from here."),
+    function<&trace_pause>("trace_pause",
+        "(deferred): operators stay as they are from here. They run at once, after what is deferred, unless they may "
+        "be deferred too."),
     function<&trace_resume>("trace_resume", "(what trace_pause() gave): ends a pause."),
     function<&trace_steps>("trace_steps", "(trees): the operators of a compiled function, a list a way through it."),
     function<&trace_sources>("trace_sources", "(trees): the programs of a compiled function, as text."),

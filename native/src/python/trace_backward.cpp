@@ -22,7 +22,7 @@ void trace_backward(
   const bool watched = Anomaly::enabled || profile::on || (onlookers && onlookers() != Onlookers::none);
   if (!s || watched) return run();
   const AutocastMode& casts = autocast_mode();
-  const uint64_t state[] = {word_of(casts.cpu), word_of(casts.cuda), casts.cache, InferenceMode::enabled(),
+  const uint64_t state[] = {s->apart, word_of(casts.cpu), word_of(casts.cuda), casts.cache, InferenceMode::enabled(),
       gemm::settings().deterministic, fill_uninitialized};
   trace::backward_pass(*s, roots, gradients, retain_graph, state, run);
 }

@@ -254,6 +254,7 @@ std::unique_ptr<TreeNode> node_of(Session& session, Operator& op, const Value* a
     const char** why, const std::function<bool(TreeNode&)>& wanted) {
   auto node = std::make_unique<TreeNode>();
   node->op = &op;
+  node->apart = session.apart;
   node->before = session.at();
   node->depth = session.at()->depth + 1;
   node->slots_before = session.slots();

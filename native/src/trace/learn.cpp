@@ -76,6 +76,10 @@ void note_line(TreeNode& node) {
 bool learn(Session& s, Operator& op, const Value* args, size_t n, const Produced& produced, bool wants_gradient) {
   if (s.tree().full() || !s.learns) s.leave_tree();
   if (!s.following()) return at_once(s, op, "too many ways through the function");
+  if (s.apart && !s.at()->next.empty()) {  // such a function may do what it wants, without other ways
+    s.tree().apart_varies = true;
+    return at_once(s, op, "a function that is not to be compiled varies");
+  }
   const char* why = nullptr;
   std::unique_ptr<TreeNode> node = node_of(s, op, args, n, produced, &why);
   if (!node) {

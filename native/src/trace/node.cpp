@@ -69,8 +69,8 @@ bool alike_tensors(const TensorSpec& a, const TensorSpec& b) { return a.alike(b)
 }  // namespace
 
 bool TreeNode::alike(const TreeNode& n) const {
-  return op == n.op && slots == n.slots && form == n.form && wants_gradient == n.wants_gradient && device == n.device &&
-         std::ranges::equal(arguments, n.arguments, alike_arguments) &&
+  return op == n.op && slots == n.slots && form == n.form && wants_gradient == n.wants_gradient && apart == n.apart &&
+         device == n.device && std::ranges::equal(arguments, n.arguments, alike_arguments) &&
          std::ranges::equal(inputs, n.inputs, alike_tensors) && std::ranges::equal(results, n.results, alike_tensors);
 }
 

@@ -79,7 +79,8 @@ struct TreeNode {
   uint32_t slots = 0;         // how many are met with this one
   Results form = Results::one;
   bool wants_gradient = false;
-  int device = -1;  // of CUDA, that it runs on
+  bool apart = false;  // of a function that is not to be compiled: it stays an operator
+  int device = -1;     // of CUDA, that it runs on
   std::vector<ArgumentSpec> arguments;
   std::vector<TensorSpec> inputs, results;
   std::string file;
@@ -116,6 +117,7 @@ struct Tree {
   TreeNode root;
   size_t nodes = 0, ways = 0;                   // ways: how many ends there are
   std::unordered_set<const Operator*> aliases;  // operators that gave an argument's memory: they may not look at it
+  bool apart_varies = false;                    // what functions did that are not to be compiled: they are left out
   std::unordered_set<const Operator*> leaves;   // operators made of others that a kernel took as one
   size_t most_ways = 8;
   bool full() const { return ways > most_ways || nodes > kMostNodes; }

@@ -95,6 +95,7 @@ Ref<program::Program> program_of(Path path, std::span<const Scalar> given, const
     program::Step step;
     step.op = d.node->op;
     step.line = d.node->line;
+    step.apart = d.node->apart;
     const Scalar* number = given.data() + d.first;
     for (const ArgumentSpec& a : d.node->arguments)
       step.args.push_back(

@@ -162,12 +162,13 @@ void Session::asked(const Storage*, const char* reason) {
   CHECK(Kind::Runtime, !flushing_, "a compiled operator reads memory that is not among its arguments");
   Break b = who_asks ? who_asks(reason) : Break{};
   b.operators = at_->depth;
+  const bool told = !inside_operators && !apart;
   const bool again = !breaks.empty() && breaks.back().line == b.line && breaks.back().file == b.file &&
                      breaks.back().operators == b.operators;  // a line that asks several times
-  if (!again && !inside_operators) breaks.push_back(b);
+  if (!again && told) breaks.push_back(b);
   unwatch();
   flush();
-  if (breaks_forbidden && !inside_operators) on_break(b);
+  if (breaks_forbidden && told) on_break(b);
 }
 
 // A kernel's result becomes the memory of the tensors that were given out for it.

@@ -117,6 +117,10 @@ class Session {
   bool learns = true;                                   // what is on no known way; else it runs as it is from there on
   std::optional<std::string> refusal;                   // with which it is refused
   void missed(const Operator&, const Break& at) const;  // throws, if it is
+  bool apart = false;  // a function runs that is not to be compiled: its operators are deferred, and stay operators
+  bool may_run_apart() const {
+    return following_ && learns && !refusal && !tree_.backend && !tree_.apart_varies && !tree_.full();
+  }
   int inside_operators =
       0;  // kernels of torch.library that run: what they do with values is theirs, no break of the graph
 

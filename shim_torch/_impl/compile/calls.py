@@ -209,14 +209,14 @@ def wrap(function: Callable[..., Any], settings: Settings) -> Callable[..., Any]
     return _core.trace_entry(wrapper)  # whose calls need not run its code
 
 
-def paused(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that runs its operators as they are called, also within a compiled one."""
+def paused(function: Callable[..., Any], deferred: bool = True) -> Callable[..., Any]:
+    """A function whose operators stay as they are, also within a compiled one; without ``deferred`` they run when they are called."""
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if not _core.trace_active():
+        if deferred and not _core.trace_active():
             return function(*args, **kwargs)
-        was = _core.trace_pause()
+        was = _core.trace_pause(deferred)
         try:
             return function(*args, **kwargs)
         finally:

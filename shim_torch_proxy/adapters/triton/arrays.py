@@ -141,7 +141,7 @@ def measured_apart(plain: Callable[..., Any]) -> Callable[..., Any]:
     def _bench(self: Any, *args: Any, **kwargs: Any) -> Any:
         from shim_torch._impl.compile.calls import paused
 
-        return paused(plain)(self, *args, **kwargs)
+        return paused(plain, deferred=False)(self, *args, **kwargs)
 
     return _bench
 
