@@ -11,7 +11,18 @@ from shim_torch._impl import native
 
 CHECKS = Path(__file__).parents[1] / "native" / "simulated_cuda"
 PARTS = [
-    ("triton_compiled_checks", "one_program", "arguments", "addresses", "reads", "guards", "training", "graphs"),
+    (
+        "triton_compiled_checks",
+        "one_program",
+        "arguments",
+        "addresses",
+        "reads",
+        "parts",
+        "guards",
+        "training",
+        "graphs",
+        "graphs_after_each_other",
+    ),
     ("triton_seldom_checks", "at_once", "tuned", "backends", "libraries", "random_functions"),
 ]
 

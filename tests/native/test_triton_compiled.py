@@ -8,7 +8,7 @@ from test_triton_dispatch import driver, launched  # noqa: F401 (a fixture)
 
 PARTS = [
     ("triton_compiled_checks", "one_program", "arguments", "addresses", "reads", "order"),
-    ("triton_compiled_checks", "guards", "training", "graphs"),
+    ("triton_compiled_checks", "parts", "guards", "training", "graphs", "graphs_after_each_other"),
     ("triton_seldom_checks", "at_once", "tuned", "backends", "libraries", "random_functions"),
 ]
 

@@ -133,13 +133,18 @@ uint64_t Replay::kernels_of_renewing() const {
 // Which inputs are elsewhere than before. A graph that read such a one in its place is given up, for another capture.
 void Replay::look_at(Storages storages) {
   for (Input& i : inputs_) {
-    void* at = storages[size_t(i.storage)]->data();
-    if (i.address && i.address != at && !i.moves) {
-      i.moves = true;
+    const Storage& s = *storages[size_t(i.storage)];
+    void* at = s.data();
+    const bool of_graph = s.deleter() == drop_part;  // of another program, which had none in the first calls
+    if (calls_ == kCallsBefore && of_graph) {
+      i.moves = false;
+    } else if (i.address && i.address != at && !i.moves) {
+      i.moves = !of_graph;  // from that one's next capture on
       graph_ = {};
     }
     i.address = at;
-    if (i.moves && i.written) give_up("an input that it writes to is another tensor at each call");
+    if (calls_ >= kCallsBefore && i.moves && i.written)
+      give_up("an input that it writes to is another tensor at each call");
   }
 }
 

@@ -90,7 +90,7 @@ PyObject* described_session(const Session& s) {
 void flush_last(Session& s, bool failed) {
   s.unwatch();
   try {
-    s.flush();
+    s.flush_last();
   } catch (...) {
     if (!failed) throw;
     PyErr_Clear();

@@ -93,6 +93,7 @@ struct TreeNode {
   std::vector<std::shared_ptr<TreeNode>> resized;
   static constexpr size_t kMostSizes = 32;
   mutable Ended ended;
+  mutable bool ends_part = false;  // what is deferred runs before the next operator, so that CUDA has something to do
   bool alike(const TreeNode&) const;
 };
 

@@ -112,8 +112,40 @@ void Session::missed(const Operator& op, const Break& at) const {
       " at ", at.file, ":", at.line, " is on no way through it that is known");
 }
 
+// While a long stretch is deferred that ends where its values are read, CUDA would have nothing to do. From now on it runs in three parts,
+// two short ones first: while CUDA does these, Python is through with more. Each begins with an operator that is no part of a group. The
+// rest is one program, for its memory is planned as a whole.
+void Session::split_path() const {
+  constexpr size_t kFirst = 16, kSecond = 48;
+  const auto& path = now_->path;
+  if (!tree_.together || tree_.backend || !following_ || path.empty()) return;
+  if (path.front().node->before->ends_part) return;  // it is one
+  size_t next = kFirst;
+  for (size_t i = kFirst; i + kFirst < path.size(); ++i) {
+    const TreeNode &begins = *path[i].node, &ends = *path[i - 1].node;
+    if (i < next || begins.op->pointwise || begins.device < 0) continue;
+    (ends.stands_for ? *ends.stands_for : ends).ends_part = true;
+    if (next != kFirst) return;
+    next = i + kSecond;
+  }
+}
+
+// After a read CUDA has done what it had. What comes until the end is in parts too, where much was before the read: else that is all of a
+// model, whose memory is planned as a whole.
+void Session::flush_last() {
+  if (before_reads_ && 4 * before_reads_ >= at_->depth && device_ >= 0) split_path();
+  flush();
+}
+
+void Session::run_part() {
+  if (now_->path.empty() || !at_->ends_part || device_ < 0) return;
+  unwatch();
+  flush();
+}
+
 void Session::defer(TreeNode& node, std::span<TensorImpl* const> inputs, std::span<const Scalar> parameters,
     std::shared_ptr<TreeNode> held) {
+  run_part();
   if (node.device >= 0) go_to(node.device);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (node.inputs[i].fresh) name(*inputs[i]->storage(), node.inputs[i].slot);
@@ -139,6 +171,7 @@ void Session::go_on(Deferred d) {
 
 void Session::defer_path(
     std::span<const Deferred> path, std::span<const Scalar> numbers, std::span<const Given> given) {
+  run_part();
   for (const Deferred& d : path)
     if (d.node->device >= 0) go_to(d.node->device);
   for (const Given& g : given) {
@@ -158,7 +191,7 @@ void Session::went(TreeNode& node, std::span<const Tensor> results) {
   ++learned;
 }
 
-void Session::asked(const Storage*, const char* reason) {
+void Session::asked(const Storage* storage, const char* reason) {
   CHECK(Kind::Runtime, !flushing_, "a compiled operator reads memory that is not among its arguments");
   Break b = who_asks ? who_asks(reason) : Break{};
   b.operators = at_->depth;
@@ -167,6 +200,7 @@ void Session::asked(const Storage*, const char* reason) {
                      breaks.back().operators == b.operators;  // a line that asks several times
   if (!again && told) breaks.push_back(b);
   unwatch();
+  if (storage && device_ >= 0) split_path(), before_reads_ = at_->depth;
   flush();
   if (breaks_forbidden && told) on_break(b);
 }

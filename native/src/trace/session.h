@@ -81,6 +81,7 @@ class Session {
   bool any_deferred_on_cuda() const { return device_ >= 0; }
   // Runs what is deferred.
   void flush();
+  void flush_last();  // at the end of the call
   // Somebody asks for hidden memory. `reason`: what is known of who.
   void asked(const Storage*, const char* reason);
   // Memory of what ran is watched between operators: whoever asks for it breaks the graph.
@@ -144,6 +145,8 @@ class Session {
   static Lists lists_[2];  // whose room is the next session's too: there is one at a time
   void show_all();
   void go_on(Deferred);
+  void run_part();
+  void split_path() const;
   void go_to(int device);  // of CUDA: what is deferred runs where it would have run when it was called
   void run_path();
   void hold(const Ref<Storage>&, uint32_t slot);
@@ -156,6 +159,7 @@ class Session {
   std::thread::id thread_ = std::this_thread::get_id();
   DType default_dtype_ = default_dtype();
   int current_device_ = device_of_factories();
+  size_t before_reads_ = 0;                          // how many operators there were until values were read
   int device_ = -1;                                  // of CUDA, of what is deferred
   void* stream_ = nullptr;                           // that was current then
   Lists *now_ = &lists_[0], *running_ = &lists_[1];  // what is deferred; what flush() runs

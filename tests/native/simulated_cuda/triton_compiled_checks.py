@@ -89,6 +89,27 @@ def reads():
         same(g(x, y)[0], f(x, y)[0])
 
 
+def parts():
+    """A long stretch that ends where values are read runs in parts, and what is behind it too."""
+
+    def f(x, y):
+        z = x
+        for i in range(60):
+            z = combine(z * 0.5, y, 0.25)
+            if i == 40 and z.sum().item() > 1e6:
+                break
+        return z, z + 1
+
+    g = torch.compile(f)
+    for i in range(6):
+        x, y = some(20), some(20)
+        got, told = counted(g, (x, y), "programs", "deferred", "learned")
+        for a, b in zip(got, f(x, y), strict=True):
+            torch.testing.assert_close(a.cpu(), b.cpu())
+        assert not i or told[2] == 0
+    assert told[0] == 5, told  # three until the read, two behind it
+
+
 def order():
     """Launches are done in the order of their calls, and once each."""
 
@@ -209,6 +230,29 @@ def graphs():
         writes(x)
         double(before[0])
         same(x, before[0])
+
+
+def graphs_after_each_other():
+    """A graph reads, and writes to, what the graph before it gave; where that gives it elsewhere, it is another capture."""
+
+    def f(x, y):
+        z = combine(x, y)
+        w = z * 2
+        if z.sum().item() > 1e9:
+            return w
+        return double(z) + w
+
+    g = torch.compile(f, mode="reduce-overhead")
+    x, y = some(64), some(64)
+    before = dict(status()["graphs"])
+    for i in range(14):
+        if i == 8:
+            y = some(64)
+        x.copy_(some(64))
+        same(g(x, y).clone(), f(x, y))
+    after = status()["graphs"]
+    told = {how: n - before.get(how, 0) for how, n in after.items() if n != before.get(how, 0)}
+    assert set(told) == {"plain", "captured", "replayed"} and told["replayed"] >= 16, told
 
 
 if __name__ == "__main__":
