@@ -19,6 +19,7 @@ struct WithoutAutocast {
 }  // namespace
 
 void run_step(const Step& step, Storages storages, std::span<const Scalar> parameters) {
+  if (step.op->any_numbers && run_kernel(step, storages, parameters)) return;  // a launch: nothing else has a say in it
   NoGrad off;
   WithoutAutocast no_casts;
   Operator& op = *step.op;

@@ -16,7 +16,8 @@ std::unique_ptr<Whole> Whole::of(const Session& s, Tensors arguments, Tensors re
   if (!all || tree.backend || results.empty()) return nullptr;
   std::unique_ptr<Whole> w(new Whole);
   for (const Session::Deferred& d : s.path()) {
-    if (d.node->form == Results::none || d.node->wants_gradient || !d.node->kept) return nullptr;
+    const bool writes = d.node->form == Results::none || d.node->op->schema.is_mutable();
+    if (writes || d.node->wants_gradient || !d.node->kept) return nullptr;
     w->path_.push_back(d);
   }
   w->numbers_.assign(s.numbers().begin(), s.numbers().end());
