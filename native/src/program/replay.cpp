@@ -6,6 +6,7 @@ namespace shim::program {
 namespace {
 
 constexpr uint64_t kMostCaptures = 8;
+constexpr std::string_view kMovesAndWrites = "an input that it writes to is another tensor at each call";
 constexpr int kCallsBefore = 2;  // kernels are compiled, libraries chosen, and inputs seen to move or not
 
 bool same(const Scalar& a, const Scalar& b) {
@@ -135,16 +136,18 @@ void Replay::look_at(Storages storages) {
   for (Input& i : inputs_) {
     const Storage& s = *storages[size_t(i.storage)];
     void* at = s.data();
-    const bool of_graph = s.deleter() == drop_part;  // of another program, which had none in the first calls
-    if (calls_ == kCallsBefore && of_graph) {
+    const bool elsewhere = i.address && i.address != at;
+    i.address = at;
+    if (s.deleter() == drop_part &&
+        counts_.captured < kMostCaptures / 2) {  // of another program's graph: until its next capture
+      if (elsewhere || i.moves) graph_ = {};
       i.moves = false;
-    } else if (i.address && i.address != at && !i.moves) {
-      i.moves = !of_graph;  // from that one's next capture on
+      i.own = {};
+    } else if (elsewhere && !i.moves) {
+      i.moves = true;
       graph_ = {};
     }
-    i.address = at;
-    if (calls_ >= kCallsBefore && i.moves && i.written)
-      give_up("an input that it writes to is another tensor at each call");
+    if (calls_ >= kCallsBefore && i.moves && i.written) last_was_ = kMovesAndWrites;
   }
 }
 
@@ -158,7 +161,13 @@ void Replay::run_plain(Storages storages, std::span<const Scalar> parameters) {
 }
 
 void Replay::run(Storages storages, std::span<const Scalar> parameters) {
+  last_was_.clear();
   if (why_not_.empty()) look_at(storages);
+  if (last_was_ == kMovesAndWrites) {  // for now: it may be another program's, which is no graph yet
+    run_plain(storages, parameters);
+    last_was_ = kMovesAndWrites;
+    return;
+  }
   if (graph_ && (settings_ != cuda::settings || !same_numbers(parameters))) graph_ = {};
   if (!why_not_.empty() || !fits(storages) || calls_++ < kCallsBefore) return run_plain(storages, parameters);
   last_was_ = "replayed";

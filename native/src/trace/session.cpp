@@ -112,21 +112,21 @@ void Session::missed(const Operator& op, const Break& at) const {
       " at ", at.file, ":", at.line, " is on no way through it that is known");
 }
 
-// While a long stretch is deferred that ends where its values are read, CUDA would have nothing to do. From now on it runs in three parts,
-// two short ones first: while CUDA does these, Python is through with more. Each begins with an operator that is no part of a group. The
-// rest is one program, for its memory is planned as a whole.
+// While a long stretch is deferred that ends where its values are read, CUDA would have nothing to do. From now on it runs in parts, short
+// ones first: while CUDA does one, Python is through with a longer one. Each begins with an operator that is no part of a group. The rest is
+// one program, for its memory is planned as a whole.
 void Session::split_path() const {
-  constexpr size_t kFirst = 16, kSecond = 48;
+  constexpr size_t kShort[] = {16, 48}, kWorth = 48;
   const auto& path = now_->path;
-  if (!tree_.together || tree_.backend || !following_ || path.empty()) return;
+  if (!tree_.together || tree_.backend || !following_ || path.size() < kWorth) return;
   if (path.front().node->before->ends_part) return;  // it is one
-  size_t next = kFirst;
-  for (size_t i = kFirst; i + kFirst < path.size(); ++i) {
-    const TreeNode &begins = *path[i].node, &ends = *path[i - 1].node;
-    if (i < next || begins.op->pointwise || begins.device < 0) continue;
+  size_t at = 0;
+  for (size_t part : kShort) {
+    const auto begins = [&](size_t i) { return !path[i].node->op->pointwise && path[i].node->device >= 0; };
+    for (at += part; at + part < path.size() && !begins(at);) ++at;
+    if (at + part >= path.size()) return;
+    const TreeNode& ends = *path[at - 1].node;
     (ends.stands_for ? *ends.stands_for : ends).ends_part = true;
-    if (next != kFirst) return;
-    next = i + kSecond;
   }
 }
 
