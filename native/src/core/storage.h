@@ -59,8 +59,10 @@ class Storage final : public RefCounted, public Recycled<Storage> {
 
   // Deferred operators (trace/). Only memory of our allocators whose address nobody was given can be hidden: its owner might use it otherwise.
   bool may_hide() const noexcept { return own_ && resizable_ && !exposed_ && !shrunk() && !lent_; }
-  void expose() noexcept { exposed_ = true; }  // somebody outside has the address
-  void set_own() noexcept { own_ = true; }     // nobody else has it
+  // Somebody outside has the address: while this thread borrows addresses, for a moment.
+  void expose() noexcept { exposed_ = exposed_ || !borrows_addresses; }
+  static inline constinit thread_local bool borrows_addresses = false;
+  void set_own() noexcept { own_ = true; }  // nobody else has it
   bool hidden() const noexcept { return hidden_; }
   void* hide() noexcept;  // its memory, which whoever hides it keeps, and the storage alive, until show(memory)
   void show(void* memory) noexcept;

@@ -7,11 +7,8 @@
 #include "python/attribute.h"
 #include "python/wrapper.h"
 #include "python/owned_ref.h"
-#include "python/storage.h"
 
 namespace shim {
-
-constinit thread_local bool addresses_are_borrowed = false;
 
 bool dims_of(PyObject* o, Dims* out) {
   out->clear();
@@ -141,7 +138,7 @@ PyObject* data_pointer(const TensorImpl& t) {
     return PyErr_Format(PyExc_RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage");
   return guarded([&] {
     own_data(*t.storage());  // whoever asks may write
-    if (!addresses_are_borrowed) t.storage()->expose();
+    t.storage()->expose();
     return PyLong_FromVoidPtr(t.numel() ? t.address() : nullptr);
   });
 }

@@ -16,18 +16,6 @@ extern PyTypeObject *StorageType, *StorageBaseType;
 inline bool without_memory(const Storage& s) { return s.nbytes() && !s.data(); }  // bytes that nobody has allocated
 Ref<Storage> storage_on(Storage&, Device);                                        // itself where it is there
 
-// While this lives, who asks for a tensor's address has it for a moment: the memory may be deferred afterwards.
-extern constinit thread_local bool addresses_are_borrowed;  // bind_tensor.cpp
-class BorrowedAddresses {
- public:
-  explicit BorrowedAddresses(bool on) : before_(addresses_are_borrowed) { addresses_are_borrowed = on; }
-  BorrowedAddresses(const BorrowedAddresses&) = delete;
-  ~BorrowedAddresses() { addresses_are_borrowed = before_; }
-
- private:
-  bool before_;
-};
-
 // Elements (storage_elements.cpp).
 PyObject* storage_bytes(Storage&);  // as bytes
 PyObject* storage_tolist(Storage&);

@@ -6,6 +6,7 @@
 #include "python/tensors_in.h"
 #include "python/trace.h"
 #include "python/trace_rules.h"
+#include "trace/known_backward.h"
 #include "python/trace_whole.h"
 
 namespace shim {
@@ -140,6 +141,7 @@ void set_session_hooks() {
   Session::run_together = run_together;
   Session::failed = failed_at;
   Session::who_asks = who_asks;
+  Session::here = [] { return tracing_here(nullptr, 0); };
   Session::on_break = raise_unsupported;
   traced_backward = trace_backward;
 }

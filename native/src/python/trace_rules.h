@@ -22,8 +22,6 @@ trace::Foreseen foreseen_call(trace::Session&, Operator&, PyObject* const* args,
 bool run_by_backend(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
 bool run_together(trace::Session&, std::span<const trace::Session::Deferred>, std::span<const Scalar> numbers,
     std::vector<Ref<Storage>>& storages);
-void trace_backward(const std::vector<Edge>& roots, const Grads& gradients, bool retain_graph,
-    const std::function<void()>& run);   // traced_backward
 void failed_at(const trace::TreeNode&);  // Session::failed
 std::vector<Tensor> execute_node(
     const trace::TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cuda/compiled_kernel.h"
 #include "python/object.h"
 
 namespace shim::triton {
@@ -16,7 +17,8 @@ struct Parameter {
 // Whether its address is a multiple of 16, which kernels are compiled for. Memory that is hidden will be, as all of our allocators is.
 bool lies_aligned(const TensorImpl&);
 
-constexpr size_t kMostParameters = 96, kMostKey = 2048;
+using cuda::kGrid, cuda::kMostParameters, cuda::Slot;
+constexpr size_t kMostKey = 2048;
 
 // Arguments by parameter, borrowed; what is given beyond them are options (num_warps, ...).
 struct Call {

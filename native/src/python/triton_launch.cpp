@@ -9,9 +9,7 @@
 #include "cuda/driver.h"
 #include "python/object.h"
 #include "python/owned_ref.h"
-#include "python/storage.h"
 #include "python/trace.h"
-#include "python/trace_modes.h"
 #include "python/triton_call.h"
 #include "python/triton_record.h"
 
@@ -22,14 +20,10 @@ long long fast = 0, slow = 0;
 
 namespace {
 
-// --- what Python gives (shim_torch_proxy/adapters/triton/dispatch.py) ------------------------------------------------------
-
 PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
 PyObject *const runtime_name = interned("runtime"), *const compilation_name = interned("compilation"),
                 *const hooks_name = interned("pre_run_hooks"), *const debug_name = interned("debug"),
                 *const caches_name = interned("device_caches");
-
-// --- whether a record still says what stock Triton would do ---------------------------------------------------------------------
 
 bool none_of(PyObject* module_dict, PyObject* part, PyObject* names) {
   PyObject* knobs = PyDict_GetItemWithError(module_dict, part);
@@ -55,10 +49,9 @@ bool has_hooks(PyObject* fn_dict) {
 }
 
 bool valid(const Record& r, PyObject* fn_dict, int device) {
-  if (PyDict_GetItemWithError(dict_of(settings.driver), settings.active) != r.active ||
+  if (PyDict_GetItemWithError(dict_of(settings.driver), settings.active) != r.active || has_hooks(fn_dict) ||
       PyDict_GetItemWithError(fn_dict, debug_name) != r.debug)
     return false;
-  if (has_hooks(fn_dict)) return false;
   static PyObject* numbers[16];
   if (device >= 16) return false;
   if (!numbers[device]) numbers[device] = PyLong_FromLong(device);
@@ -69,8 +62,6 @@ bool valid(const Record& r, PyObject* fn_dict, int device) {
     if (PyDict_GetItemWithError(g.dict, g.name) != g.value) return false;
   return true;
 }
-
-// --- launching -------------------------------------------------------------------------------------------------------------------
 
 // 1 with the three numbers, 0 where stock Triton is to see it, -1 with a Python error of the caller's function.
 int grid_of(PyObject* grid, const std::vector<Parameter>& parameters, const Call& call, unsigned* to) {
@@ -100,12 +91,10 @@ PyObject* launch_now(const Record& r, const Call& call, const unsigned* grid) {
   Value values[kMostParameters];
   put_values(r, call, values);
   return guarded([&] {
-    launch(r.code, grid, values);
+    cuda::launch(r.code, grid, values);
     return Py_NewRef(r.kernel);
   });
 }
-
-// --- what stock Triton compiled ----------------------------------------------------------------------------------------------------
 
 bool accepts(Slot slot, PyObject* o) {  // the key tells kinds apart: what fits now fits at every launch
   if (slot == Slot::pointer) return is_tensor(o);
@@ -113,7 +102,7 @@ bool accepts(Slot slot, PyObject* o) {  // the key tells kinds apart: what fits 
   return PyLong_Check(o);
 }
 
-bool read_code(PyObject* told, Code& code) {
+bool read_code(PyObject* told, cuda::CompiledKernel& code) {
   const char *name = nullptr, *why = nullptr;
   PyObject* function = nullptr;
   if (!PyArg_ParseTuple(told, "OIIsz", &function, &code.threads, &code.shared, &name, &why)) return false;
@@ -212,17 +201,18 @@ void put_values(const Record& r, const Call& call, Value* to) {
 
 namespace {
 
-// Stock Triton launches; nothing of what it calls is traced.
+// Stock Triton launches; nothing of what it calls is traced. It gets addresses for the launch alone, but for hooks, which may keep them.
 PyObject* launch_stock(
     PyObject* fn, PyObject* dict, PyObject* const* args, size_t n, PyObject* kwnames, PyObject* grid, bool traced) {
   if (cuda::broken_devices && !guarded([] { return cuda::refuse_broken(cuda::current_device()), true; }))
     return nullptr;
   ++slow;
-  // It gets addresses for the launch alone, but for hooks, which may keep them.
-  const BorrowedAddresses borrowed(dict && plain_settings() && !has_hooks(dict));
-  if (!traced) return stock_run(fn, args, n, kwnames, grid);
-  const Inside inside;
-  return stock_run(fn, args, n, kwnames, grid);
+  inside_traced += traced;
+  const bool before = std::exchange(Storage::borrows_addresses, dict && plain_settings() && !has_hooks(dict));
+  PyObject* kernel = stock_run(fn, args, n, kwnames, grid);
+  Storage::borrows_addresses = before;
+  inside_traced -= traced;
+  return kernel;
 }
 
 }  // namespace
@@ -253,28 +243,22 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
       known = false;
     }
   }
-  if (!traced) {
-    PyObject* kernel = launch_stock(fn, dict, args, n, kwnames, grid, false);
-    if (kernel && kernel != Py_None && known) remember(s, call, fn, kernel, device);
-    return kernel;
-  }
-  // Its grid is asked for once, and known then.
   std::vector<PyObject*> given(args, args + all);
   OwnedRef sizes;
-  if (known) {
+  if (traced && known) {  // its grid is asked for once, and known then
     const int found = grid_of(shape, s->parameters, call, size);
     if (found < 0) return nullptr;
-    known = found;
     if (found) sizes.o = Py_BuildValue("III", size[0], size[1], size[2]);
     if (found && !grid) std::ranges::replace(given, shape, sizes.o);
+    known = found;
   }
-  before_untraced(args, all);
-  const OwnedRef kernel{launch_stock(fn, dict, given.data(), n, kwnames, grid && known ? sizes.o : grid, true)};
-  if (!kernel.o) return nullptr;
-  Record* r = known && kernel.o != Py_None ? remember(s, call, fn, kernel, device) : nullptr;
+  if (traced) before_untraced(args, all);
+  OwnedRef kernel{launch_stock(fn, dict, given.data(), n, kwnames, grid && sizes.o ? sizes.o : grid, traced)};
+  Record* r = kernel.o && kernel.o != Py_None && known ? remember(s, call, fn, kernel, device) : nullptr;
   return guarded([&] {
-    launched_at_once(*traced, r, s ? &s->parameters : nullptr, call, args, all, size);
-    return Py_NewRef(kernel.o);
+    if (traced && kernel.o)
+      launched_at_once(*traced, r, s ? s->parameters : std::vector<Parameter>(), call, given, size);
+    return kernel.give();
   });
 }
 

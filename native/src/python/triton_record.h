@@ -4,10 +4,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "cuda/driver.h"
+#include "cuda/compiled_kernel.h"
 #include "python/object.h"
 #include "python/triton_call.h"
-#include "python/triton_code.h"
 
 namespace shim::triton {
 
@@ -26,7 +25,7 @@ struct Global {
 struct Record {
   PyObject* kept = nullptr;  // owns all that follows, and the objects whose addresses are in the key
   PyObject *kernel = nullptr, *debug = nullptr, *cache = nullptr, *compiled = nullptr, *active = nullptr;
-  Code code;
+  cuda::CompiledKernel code;
   std::vector<size_t> launched;  // the parameters that its arguments are of
   Operator* op = nullptr;        // that stands for launches of it, once a compiled function had one
   std::vector<Global> globals;
@@ -53,8 +52,8 @@ void put_values(const Record&, const Call&, Value* to);
 // The same, of a known kernel, while a compiled function runs: deferred where its tree knows the launch (triton_trace.cpp).
 PyObject* launch_traced(trace::Session&, Record&, const std::vector<Parameter>&, const Call&, const unsigned* grid);
 // It was launched by stock Triton with these arguments; null: that gave nothing to remember.
-void launched_at_once(trace::Session&, Record*, const std::vector<Parameter>*, const Call&, PyObject* const* args,
-    size_t n, const unsigned* grid);
+void launched_at_once(trace::Session&, Record*, const std::vector<Parameter>&, const Call&,
+    const std::vector<PyObject*>& args, const unsigned* grid);
 int bind_launcher(PyObject* module);  // triton_launcher.cpp
 
 }  // namespace shim::triton

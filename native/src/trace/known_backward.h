@@ -33,5 +33,8 @@ struct KnownBackward {
 // Does what the pass would do, if it is known; else calls `run`, and notes what it did. `state`: what else decides what operators do.
 void backward_pass(Session&, const std::vector<Edge>& roots, const Grads& gradients, bool retain_graph,
     std::span<const uint64_t> state, const std::function<void()>& run);
+// traced_backward: a pass of the session that is here.
+void trace_backward(
+    const std::vector<Edge>& roots, const Grads& gradients, bool retain_graph, const std::function<void()>& run);
 
 }  // namespace shim::trace

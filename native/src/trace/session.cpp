@@ -24,6 +24,7 @@ bool (*Session::run_together)(
     Session&, std::span<const Deferred>, std::span<const Scalar>, std::vector<Ref<Storage>>&) = nullptr;
 void (*Session::failed)(const TreeNode&) = nullptr;
 Break (*Session::who_asks)(const char*) = nullptr;
+Session* (*Session::here)() = nullptr;
 void (*Session::on_break)(const Break&) = nullptr;
 
 Session::Lists Session::lists_[2];

@@ -113,6 +113,7 @@ class Session {
   // While an exception that the node's operator threw is handled: throws it again, with the line that called it.
   static void (*failed)(const TreeNode&);
   static Break (*who_asks)(const char* reason);
+  static Session* (*here)();              // the session, if this thread's calls are traced at the moment
   static void (*on_break)(const Break&);  // of one that allows none; throws
   bool breaks_forbidden = false;
   bool learns = true;                                   // what is on no known way; else it runs as it is from there on

@@ -1,12 +1,9 @@
-#include "python/triton_code.h"
+#include "cuda/compiled_kernel.h"
 
-#include "core/held_object.h"
 #include "core/lazy_clone.h"
 #include "cuda/device_failure.h"
-#include "python/dispatch.h"
-#include "python/triton_call.h"
 
-namespace shim::triton {
+namespace shim::cuda {
 
 namespace {
 
@@ -17,7 +14,7 @@ union SlotNumber {
   double d;
 };
 
-void* slot_address(const Code::Parameter& p, const TensorImpl& t) {
+void* slot_address(const CompiledKernel::Parameter& p, const TensorImpl& t) {
   if (p.written) own_data(*t.storage());
   void* const at = t.data();
   CHECK(Kind::Runtime, !p.aligned || reinterpret_cast<uintptr_t>(at) % 16 == 0,
@@ -25,7 +22,7 @@ void* slot_address(const Code::Parameter& p, const TensorImpl& t) {
   return at;
 }
 
-SlotNumber slot_number(const Code::Parameter& p, const Value& v) {
+SlotNumber slot_number(const CompiledKernel::Parameter& p, const Value& v) {
   SlotNumber n{};
   if (p.slot == Slot::pointer)
     n.pointer = slot_address(p, *v.t);
@@ -39,7 +36,7 @@ SlotNumber slot_number(const Code::Parameter& p, const Value& v) {
 }
 
 struct Launches {  // what an operator of launches knows
-  Code code;
+  CompiledKernel code;
   Ref<HeldObject> kept;
 };
 
@@ -55,7 +52,7 @@ void run_launch(Operator& op, const Value* args, Answer& answer) {
   answer.make_room(0);
 }
 
-Argument slot_argument(const Code::Parameter& p, std::string name, size_t i) {
+Argument slot_argument(const CompiledKernel::Parameter& p, std::string name, size_t i) {
   Argument a;
   a.name = std::move(name);
   a.type.base = p.slot == Slot::pointer                      ? ArgType::Tensor
@@ -70,12 +67,12 @@ Argument slot_argument(const Code::Parameter& p, std::string name, size_t i) {
 
 }  // namespace
 
-void launch(const Code& code, const unsigned* grid, const Value* given) {
+void launch(const CompiledKernel& code, const unsigned* grid, const Value* given) {
   if (!grid[0] || !grid[1] || !grid[2]) return;
   SlotNumber values[kMostParameters];
   void* arguments[kMostParameters + 2];
   size_t n = 0;
-  for (const Code::Parameter& p : code.parameters) {
+  for (const CompiledKernel::Parameter& p : code.parameters) {
     values[n] = slot_number(p, given[n]);
     arguments[n] = &values[n];
     ++n;
@@ -84,31 +81,31 @@ void launch(const Code& code, const unsigned* grid, const Value* given) {
   arguments[n] = arguments[n + 1] = &none;
   for (size_t i = 0; i < n; ++i)  // once more: to get an address may run what reads the memory
     if (code.parameters[i].written && code.parameters[i].slot == Slot::pointer) given[i].t->storage()->changed();
-  cuda::OnDevice current(code.device);
-  const int failed = cuda::driver().launch(code.function, grid[0], grid[1], grid[2], code.threads, 1, 1, code.shared,
-      cuda::current_stream(code.device), arguments, nullptr);
+  OnDevice current(code.device);
+  const int failed = driver().launch(code.function, grid[0], grid[1], grid[2], code.threads, 1, 1, code.shared,
+      current_stream(code.device), arguments, nullptr);
   if (!failed) return;
-  if (cuda::breaks_context(failed)) cuda::raise_failure(failed, "cuLaunchKernel");
+  if (breaks_context(failed)) raise_failure(failed, "cuLaunchKernel");
   const char* text = nullptr;
-  cuda::driver().error_string(cuda::CUresult(failed), &text);
+  driver().error_string(CUresult(failed), &text);
   fail(Kind::Runtime, "Triton Error [CUDA]: ", text ? text : "unknown");
 }
 
-Operator& make_operator(const Code& code, const std::vector<std::string>& names, void* kept) {
-  static size_t made = 0;
+Schema launch_schema(const CompiledKernel& code, const std::vector<std::string>& names, std::string overload) {
   Schema schema;
   schema.ns = "triton";
   schema.name = code.name;
-  schema.overload = str("kernel", ++made);
+  schema.overload = std::move(overload);
   for (const char* name : {"grid_x", "grid_y", "grid_z"}) schema.args.push_back({name, {ArgType::Int}});
   for (size_t i = 0; i < code.parameters.size(); ++i)
     schema.args.push_back(slot_argument(code.parameters[i], names[i], i));
-  Operator* op = define_operator(std::move(schema), true);
-  op->read_schema();
-  op->any_numbers = true;
-  op->native_data = new Launches{code, make<HeldObject>(kept)};  // for ever, as the operator is
-  op->native = run_launch;
-  return *op;
+  return schema;
 }
 
-}  // namespace shim::triton
+void launch_by(Operator& op, const CompiledKernel& code, Ref<HeldObject> kept) {
+  op.any_numbers = true;
+  op.native_data = new Launches{code, std::move(kept)};
+  op.native = run_launch;
+}
+
+}  // namespace shim::cuda

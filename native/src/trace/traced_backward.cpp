@@ -4,11 +4,9 @@
 #include "autograd/profile.h"
 #include "core/uninitialized.h"
 #include "ops/gemm_settings.h"
-#include "python/trace.h"
-#include "python/trace_rules.h"
 #include "trace/known_backward.h"
 
-namespace shim {
+namespace shim::trace {
 
 namespace {
 
@@ -18,13 +16,13 @@ uint64_t word_of(const AutocastState& s) { return uint64_t(s.enabled) << 8 | uin
 
 void trace_backward(
     const std::vector<Edge>& roots, const Grads& gradients, bool retain_graph, const std::function<void()>& run) {
-  trace::Session* s = tracing_here(nullptr, 0);
+  Session* s = Session::here();
   const bool watched = Anomaly::enabled || profile::on || (onlookers && onlookers() != Onlookers::none);
   if (!s || watched) return run();
   const AutocastMode& casts = autocast_mode();
   const uint64_t state[] = {s->apart, word_of(casts.cpu), word_of(casts.cuda), casts.cache, InferenceMode::enabled(),
       gemm::settings().deterministic, fill_uninitialized};
-  trace::backward_pass(*s, roots, gradients, retain_graph, state, run);
+  backward_pass(*s, roots, gradients, retain_graph, state, run);
 }
 
-}  // namespace shim
+}  // namespace shim::trace
