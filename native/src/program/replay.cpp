@@ -16,8 +16,14 @@ bool same(const Scalar& a, const Scalar& b) {
 struct Part {  // of a graph's memory, which lives as long as somebody has it
   Ref<CapturedGraph> graph;
   Ref<Storage> memory;
+  const Replay* of;  // only compared
 };
 void drop_part(void* part, void*) { delete static_cast<Part*>(part); }
+
+// Whether another program's graph gave it: it lies there until that one's next capture. What this one gave lies elsewhere after each capture.
+bool of_another_graph(const Storage& s, const Replay& r) {
+  return s.deleter() == drop_part && static_cast<const Part*>(s.context())->of != &r;
+}
 
 template <class F> void each_parameter(const Value& v, F&& visit) {
   if (auto* list = std::get_if<List>(&v.is))
@@ -138,8 +144,7 @@ void Replay::look_at(Storages storages) {
     void* at = s.data();
     const bool elsewhere = i.address && i.address != at;
     i.address = at;
-    if (s.deleter() == drop_part &&
-        counts_.captured < kMostCaptures / 2) {  // of another program's graph: until its next capture
+    if (of_another_graph(s, *this) && counts_.captured < kMostCaptures / 2) {
       if (elsewhere || i.moves) graph_ = {};
       i.moves = false;
       i.own = {};
@@ -250,7 +255,7 @@ void Replay::replay(Storages storages) {
   if (numbers_) numbers_->upload(cuda::current_stream(device));
   graph_->launch();
   for (const auto& [slot, memory] : kept_) {
-    auto* part = new Part{graph_, memory};
+    auto* part = new Part{graph_, memory, this};
     auto given = make<Storage>(memory->data(), memory->nbytes(), device_, drop_part, part);
     storages[size_t(slot)] = given;
     given_.push_back(std::move(given));
