@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import types
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from shim_torch._impl.distributed.sharded_modules import UNPROVED, State, states
+from shim_torch._impl.distributed.sharded_modules import State, states
 from shim_torch._impl.distributed.sharded_parameters import Flat
 from shim_torch._impl.distributed.sharding_arguments import (
     check_offloading,
@@ -203,8 +202,6 @@ def fully_shard(
     mesh = mesh_of(mesh)
     if isinstance(offload_policy, CPUOffloadPolicy):
         check_offloading(offload_policy, mesh)
-    if mesh.device_type == "cuda" and mp_policy.param_dtype is not None:
-        warnings.warn(UNPROVED, stacklevel=2)
     owned = owned_by(modules, set(ignored_params or ()))
     by_dtype: dict[Any, list[Any]] = {}
     for p, owners in owned:

@@ -42,13 +42,6 @@ def _entry() -> Any:
     return Entry
 
 
-# Two GPUs gave other numbers than PyTorch's (benchmarks/results/gpu_distributed-h200.txt). A cause was mended since.
-UNPROVED = (
-    "fully_shard: MixedPrecisionPolicy(param_dtype=…) on CUDA has not yet been seen to give PyTorch's numbers; compare the "
-    "losses with those without param_dtype"
-)
-
-
 class State:
     """Of one module that was given to ``fully_shard``."""
 
