@@ -21,7 +21,7 @@ _LEAST = 1 << 20  # bytes for each other rank, below which NCCL's own collective
 
 
 def wanted() -> bool:
-    """Whether SHIM_PEER_COPIES=1 asks for copies: two processes on one GPU ran them, two GPUs did not yet."""
+    """Whether SHIM_PEER_COPIES=1 asks for copies."""
     return os.environ.get("SHIM_PEER_COPIES") == "1"
 
 
