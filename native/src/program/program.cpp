@@ -282,4 +282,11 @@ void Program::run_items(Storages given, std::span<const Scalar> parameters, bool
   if (!more.empty()) std::ranges::move(storages.first(given_), given.begin());
 }
 
+std::vector<std::string> compile_groups(Program& program, int architecture) {
+  std::vector<std::string> logs;
+  for (const Item& item : program.items())
+    if (item.group && computed_on_cuda(*item.group)) logs.push_back(compile_group(*item.group, architecture));
+  return logs;
+}
+
 }  // namespace shim::program

@@ -80,4 +80,7 @@ class Program : public RefCounted {
   const Step* running_ = nullptr;
 };
 
+// What the CUDA compiler says of the groups' kernels, a text a group that CUDA has all functors for.
+std::vector<std::string> compile_groups(Program&, int architecture);
+
 }  // namespace shim::program

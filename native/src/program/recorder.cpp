@@ -28,4 +28,19 @@ void Recorder::to_parameter(size_t argument, Scalar number) {
   steps_.parameters.push_back(number);
 }
 
+std::vector<Tensor> run_with(Recorder& recorder, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+    const std::function<void(Storages)>& run) {
+  const std::vector<StorageSlot>& slots = recorder.steps().storages;
+  std::vector<Ref<Storage>> storages(slots.size());
+  for (size_t i = 0, at = 0; i < storages.size(); ++i)
+    if (slots[i].origin == StorageSlot::input) {
+      CHECK(Kind::Runtime, at < inputs.size(), "a program got too few tensors");
+      storages[i] = inputs[at++]->storage();
+    }
+  run(storages);
+  std::vector<Tensor> results;
+  for (const Tensor& t : outputs) results.push_back(tensor_of(recorder.ref(t), storages));
+  return results;
+}
+
 }  // namespace shim::program

@@ -1,5 +1,6 @@
 #pragma once
 // Collects Steps while operators run: which storage is which.
+#include <functional>
 #include <unordered_map>
 
 #include "program/step.h"
@@ -22,5 +23,9 @@ class Recorder {
   std::unordered_map<const Storage*, int32_t> slots_;
   std::vector<Ref<Storage>> kept_;  // none of them may die: another would get its address
 };
+
+// Runs what it has recorded with these inputs. The outputs are tensors of the recording, whose geometry the run's results get.
+std::vector<Tensor> run_with(Recorder&, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+    const std::function<void(Storages)>& run);
 
 }  // namespace shim::program

@@ -71,38 +71,14 @@ std::string program_source(Program& program) { return program.source(); }
 
 int64_t program_most_live(Program& program) { return int64_t(program.most_live()); }
 
-// What the CUDA compiler says of the groups' kernels, a text a group that CUDA has all functors for.
-std::vector<std::string> compile_groups(Program& program, int architecture) {
-  std::vector<std::string> logs;
-  for (const Item& item : program.items())
-    if (item.group && computed_on_cuda(*item.group)) logs.push_back(compile_group(*item.group, architecture));
-  return logs;
-}
-
-// The outputs are tensors of the recording, whose geometry the run's results get.
-template <class Run>
-std::vector<Tensor> run_with(Recorder& recorder, TensorList inputs, TensorList outputs, Run&& run) {
-  const Steps& steps = recorder.steps();
-  std::vector<Ref<Storage>> storages(steps.storages.size());
-  for (size_t i = 0, at = 0; i < storages.size(); ++i)
-    if (steps.storages[i].origin == StorageSlot::input) {
-      CHECK(Kind::Runtime, at < inputs.size(), "a program got too few tensors");
-      storages[i] = inputs[at++]->storage();
-    }
-  run(steps, Storages(storages));
-  std::vector<Tensor> results;
-  for (const Tensor& t : outputs) results.push_back(tensor_of(recorder.ref(t), storages));
-  return results;
-}
-
 std::vector<Tensor> run_recorded_steps(Recorder& recorder, TensorList inputs, ScalarList numbers, TensorList outputs) {
   return run_with(
-      recorder, inputs, outputs, [&](const Steps& steps, Storages storages) { run_steps(steps, storages, numbers); });
+      recorder, inputs, outputs, [&](Storages storages) { run_steps(recorder.steps(), storages, numbers); });
 }
 template <class Runner>
 std::vector<Tensor> run_compiled(
     Runner& runner, Recorder& recorder, TensorList inputs, ScalarList numbers, TensorList outputs) {
-  return run_with(recorder, inputs, outputs, [&](const Steps&, Storages storages) { runner.run(storages, numbers); });
+  return run_with(recorder, inputs, outputs, [&](Storages storages) { runner.run(storages, numbers); });
 }
 
 PyObject* make_replay(Program& program) { return capsule(make<Replay>(Ref<Program>(&program))); }

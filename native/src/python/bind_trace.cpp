@@ -45,18 +45,6 @@ PyObject* trace_totals() {
 
 bool trace_active() { return tracing && current()->on_this_thread() && !current()->apart; }
 
-bool trace_possible() { return alone(); }
-
-// For tests alone.
-void trace_leave_out(std::optional<std::string_view> name) {
-  left_out = 0;
-  if (!name) return;
-  const auto found = std::ranges::find(kCheckNames, *name);
-  CHECK(Kind::Value, found != std::end(kCheckNames), "there is no check of ", *name);
-  left_out = 1u << (found - kCheckNames);
-}
-std::vector<std::string> trace_checks() { return {std::begin(kCheckNames), std::end(kCheckNames)}; }
-
 void trace_flush() {
   if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
 }
@@ -102,13 +90,6 @@ PyObject* trace_steps(Trees& trees) {
   return ways.give();
 }
 
-std::vector<std::string> trace_sources(Trees& trees) {
-  std::vector<std::string> all;
-  for (auto& [modes, tree] : trees.by_modes)
-    for (auto& [stretch, together] : tree->programs) all.push_back(together.program->source());
-  return all;
-}
-
 void set_trace_hooks(PyObject* reason_against, PyObject* condition, PyObject* raises_unsupported, PyObject* names) {
   Py_XSETREF(deferral_rule, Py_NewRef(reason_against));
   Py_XSETREF(condition_rule, Py_NewRef(condition));
@@ -126,7 +107,7 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
         "(trees, function, args, kwargs, watch, forbid, learns, refusal or None, seen): calls a function while its "
         "operators are traced."),
     function<&trace_active>("trace_active", "Whether this thread's calls of operators are traced."),
-    function<&trace_possible>("trace_possible", "Whether no other thread of Python runs."),
+    function<&alone>("trace_possible", "Whether no other thread of Python runs."),
     function<&trace_caller>("trace_caller",
         "(function, otherwise, seen): what calls a function traced, with nothing in between, where nothing is in the "
         "way; else it calls otherwise(args, kwargs)."),
@@ -150,10 +131,10 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
         "be deferred too."),
     function<&trace_resume>("trace_resume", "(what trace_pause() gave): ends a pause."),
     function<&trace_steps>("trace_steps", "(trees): the operators of a compiled function, a list a way through it."),
-    function<&trace_sources>("trace_sources", "(trees): the programs of a compiled function, as text."),
-    function<&trace_leave_out>("trace_leave_out",
+    function<&sources>("trace_sources", "(trees): the programs of a compiled function, as text."),
+    function<&leave_out>("trace_leave_out",
         "(name or None): what calls are not compared by from here on. For tests: answers are stale then."),
-    function<&trace_checks>("trace_checks", "The names of what calls are compared by."),
+    function<&check_names>("trace_checks", "The names of what calls are compared by."),
     function<&set_trace_lowering>("set_trace_lowering", "(what makes graphs for backends): compile/backends.py's."),
     function<&set_trace_hooks>("set_trace_hooks"), {}};
 

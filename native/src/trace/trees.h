@@ -1,6 +1,7 @@
 #pragma once
 // What is known of a compiled function.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "trace/session.h"
@@ -26,5 +27,12 @@ struct Trees {  // what a function does may depend on the default dtype, and on 
     return made;
   }
 };
+
+inline std::vector<std::string> sources(Trees& trees) {  // of its programs
+  std::vector<std::string> all;
+  for (auto& [modes, tree] : trees.by_modes)
+    for (auto& [stretch, together] : tree->programs) all.push_back(together.program->source());
+  return all;
+}
 
 }  // namespace shim::trace
