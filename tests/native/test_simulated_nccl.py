@@ -121,9 +121,12 @@ def test_states_of_the_cpu_from_the_first_process(library, tmp_path):
     assert together(library, 2, "states_of_the_first", tmp_path, module="device_states") == [(expected, 0.5)] * 2
 
 
-def test_parts_that_were_cast_stay_where_they_are_while_they_are_sent(library, simulated, tmp_path):  # noqa: F811
-    for places in together(library, 2, "cast_parts", tmp_path, **kernel_variables(simulated)):
-        assert len(places) == 6 == len(set(places))
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_gathered_memory_is_used_again_only_in_order(library, simulated, tmp_path, dtype):  # noqa: F811
+    variables = kernel_variables(simulated)
+    for found in together(library, 2, "gathers", tmp_path, dtype, module="device_streams", **variables):
+        assert found["again"] > 20 and found["early"] == 0
+        assert len(set(found["kept"][1:])) == 1 == len(set(found["peaks"][1:])) and found["reserved"] == 0, found
 
 
 def test_the_current_stream_is_asked_for_with_the_interpreters_lock(library, tmp_path):

@@ -6,7 +6,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from shim_torch._impl.distributed.sharded_parameters import Comms, Flat, Reducing
+from shim_torch._impl.distributed.sharded_parameters import Flat, Reducing
+from shim_torch._impl.distributed.sharded_streams import Comms
 from shim_torch._impl.native import _core
 
 states: weakref.WeakKeyDictionary[Any, State] = weakref.WeakKeyDictionary()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
@@ -10,33 +9,7 @@ from typing import Any
 from shim_torch._impl.distributed import by_copies, collectives, sharded_copies
 from shim_torch._impl.distributed.reductions import ReduceOp
 from shim_torch._impl.distributed.sharded_pieces import Piece, piece
-
-
-@dataclasses.dataclass
-class Comms:
-    """How gradients are reduced, and the streams that all groups of a root have in common."""
-
-    copy_in: Any = None  # a stream, on CUDA
-    reductions: list[Any] = dataclasses.field(default_factory=list)  # under way
-
-    @contextlib.contextmanager
-    def on_copy_in(self) -> Iterator[None]:
-        """A context in which CUDA work comes after what the optimizer did, and not after the layer that runs."""
-        from shim_torch import cuda
-
-        if self.copy_in is None:
-            yield
-            return
-        with cuda.stream(self.copy_in):
-            yield
-        cuda.current_stream(self.copy_in.device)  # the last one asked for is that of the nodes of autograd made next
-
-    def follow_current(self) -> None:
-        """What is sent from now on comes after what the current stream has: the optimizer's step, weights that were loaded."""
-        from shim_torch import cuda
-
-        if self.copy_in is not None:
-            self.copy_in.wait_stream(cuda.current_stream(self.copy_in.device))
+from shim_torch._impl.distributed.sharded_streams import Comms, Gathering
 
 
 @dataclasses.dataclass
@@ -71,7 +44,7 @@ class Flat:
         self.total = sum(p.size for p in self.pieces)
         self.data: Any = None
         self.whole_there = False
-        self._gathering: Any = None
+        self._gathering: Gathering | None = None
         for p in self.pieces:
             p.show(p.part)
         self.bind()
@@ -131,34 +104,18 @@ class Flat:
                 out = torch.empty(self.n * rest.numel(), dtype=self.gathered_dtype, device=self.device)
                 copies = by_copies.all_gather(out, rest, self.group)
                 works.append(copies or collectives.all_gather_into_tensor(out, rest, group=self.group, async_op=True))
-        self._gathering = works, out, there, None if mine is self.data else mine
-
-    def _gathered(self) -> tuple[Any, list[Piece]]:
-        """What every process sent, once the current stream comes after it, and the pieces that are in their place already.
-
-        All memory here is the copying stream's: it would be given to the next part while this one is still sent, or read. So it
-        is kept for the current stream, which comes after the collectives.
-        """
-        import shim_torch as torch
-
-        works, out, there, cast = self._gathering
-        self._gathering = None
-        for work in works:
-            work.wait()
-        for made in (out, cast, *(p.memory for p in there)):
-            if made is not None and made.is_cuda:
-                made.record_stream(torch.cuda.current_stream(made.device))
-        return out, there
+            cast = None if mine is self.data else mine
+            self._gathering = Gathering(works, out, there, cast, self.device)
 
     def end_gather(self) -> None:
         """The whole parameters, in the modules; on CUDA what the current stream gets from now on sees them."""
         import shim_torch as torch
 
-        if self._gathering is None:
+        gathering, self._gathering = self._gathering, None
+        if gathering is None:
             return
-        out, there = self._gathered()
-        rows, where = None if out is None else out.view(self.n, -1), 0
-        with torch.no_grad():
+        with torch.no_grad(), gathering.awaited() as (out, there):
+            rows, where = None if out is None else out.view(self.n, -1), 0
             for i, p in enumerate(self.pieces):
                 if rows is not None and i >= len(there):
                     self._fill(p, rows[:, where : where + p.size])
@@ -184,8 +141,10 @@ class Flat:
     def free(self) -> None:
         """Gives the wholes' memory back; the modules have the parts."""
         there = self.pieces if self.whole_there else []
-        if self._gathering is not None:
-            there = self._gathered()[1]
+        gathering, self._gathering = self._gathering, None
+        if gathering is not None:
+            with gathering.awaited() as (_, there):
+                pass
         for p in self.pieces:
             p.show(p.part)
         for p in there:

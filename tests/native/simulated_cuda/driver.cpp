@@ -12,6 +12,7 @@
 
 #include "driver_graphs.h"
 #include "driver_memory.h"
+#include "driver_order.h"
 #include "driver_shared.h"
 #include "kernel_folder.h"
 
@@ -50,10 +51,6 @@ int cuStreamGetId(void* s, unsigned long long* id) {
 int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
 int cuStreamSynchronize(void* s) { return failure_on(s) ? failure_on(s) : make_copies(); }
 int cuStreamQuery(void* s) { return failure_on(s); }
-int cuStreamWaitEvent(void* s, void*, unsigned) {  // of any device
-  note("wait", s);
-  return context_of(s) ? 0 : kInvalidContext;
-}
 int cuStreamIsCapturing(void*, int* v) {
   *v = 0;
   return 0;
@@ -65,6 +62,7 @@ int simulated_attributes() { return attributes_seen; }
 static int refuse(const Function* f, void* stream) {
   if (failure()) return failure();
   note("launch", stream);
+  simulated_work(stream);
   return (f->context && f->context != current) || context_of(stream) != current ? kInvalidHandle : 0;
 }
 int cuLaunchKernelEx(const Config* c, Function* f, void** args, void** extra) {
@@ -135,7 +133,13 @@ int cuMemsetD8Async(unsigned long long p, unsigned char v, size_t n, void* strea
 struct Event {
   Context* context;
   long time = 0;
+  Seen seen = {};
 };
+int cuStreamWaitEvent(void* s, void* e, unsigned) {  // of any device
+  note("wait", s);
+  come_after(s, static_cast<Event*>(e)->seen);
+  return context_of(s) ? 0 : kInvalidContext;
+}
 int cuEventCreate(void** e, unsigned) {
   if (!current) return kInvalidContext;
   *e = new Event{current};
@@ -147,6 +151,7 @@ int cuEventRecord(void* e, void* stream) {
   if (event->context != context_of(stream)) return kInvalidHandle;
   note("record", stream);
   event->time = launches | quick << 32;
+  event->seen = seen_by(stream);
   return 0;
 }
 static int events_wait = 0;

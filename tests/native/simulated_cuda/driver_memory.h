@@ -9,6 +9,7 @@
 
 #include "driver_contexts.h"
 #include "driver_graphs.h"
+#include "driver_order.h"
 
 extern "C" {
 
@@ -120,6 +121,7 @@ int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t n, void
   if (failure()) return failure();
   if (!in_reach(to) || !in_reach(from)) return kInvalidValue;
   note("copy", stream);
+  simulated_work(stream);
   if (Graph* graph = recorded(stream)) return graph->work.push_back([=] { copy(to, from, n); }), 0;
   return copy(to, from, n);
 }

@@ -70,6 +70,7 @@ static bool get(const std::string& path, std::string* to) {
 }
 static int run(Part p, void* stream) {
   last_stream = stream;
+  reinterpret_cast<void (*)(void*)>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simulated_work"))(stream);
   if (depth) return queued.push_back(std::move(p)), 0;
   last_parts = 1;
   p.post(), p.finish();

@@ -178,37 +178,6 @@ def together(rank: int, number: int, folder: Any) -> list[Any]:
     return found
 
 
-def cast_parts(rank: int, number: int, folder: Any) -> list[int]:
-    """The places of what two modules of one size send, and get, where no stream comes to an end; of the simulated library only."""
-    from shim_torch._impl.distributed import collectives, sharded_parameters
-    from shim_torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-
-    begin(rank, number, folder)
-    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16)
-    root = torch.nn.Sequential(*[torch.nn.Linear(8, 8) for _ in range(3)]).cuda()
-    for layer in root:
-        fully_shard(layer, mp_policy=policy)
-    fully_shard(root, mp_policy=policy)
-    root._get_fsdp_state()._become_root()
-    places: list[int] = []
-    gather = collectives.all_gather_into_tensor
-
-    def seen_gather(out: Any, mine: Any, **more: Any) -> Any:
-        places.extend((out.data_ptr(), mine.data_ptr()))
-        return gather(out, mine, **more)
-
-    sharded_parameters.collectives.all_gather_into_tensor = seen_gather
-    driver = ctypes.CDLL("libcuda.so.1")
-    driver.simulated_events_wait(1)
-    root[0].unshard()  # awaited by the current stream
-    root[1].unshard(async_op=True)
-    root[1].reshard()
-    root[2].unshard()
-    driver.simulated_events_wait(0)
-    assert root[2].weight.dtype == torch.bfloat16
-    return places
-
-
 def asked_for_streams(rank: int, number: int, folder: Any) -> tuple[int, int]:
     """How often CuPy's current stream was asked for with the interpreter's lock, and without; of the simulated library only."""
     from shim_torch._impl.native import _core
