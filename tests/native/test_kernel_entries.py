@@ -130,7 +130,7 @@ def test_no_launch_goes_around_the_check():
         "cuda/launch.cpp",
         "gemm/direct.cpp",
         "gemm/kernel_table.cpp",
-        "python/triton_launch.cpp",
+        "cuda/compiled_kernel.cpp",
     }
 
 

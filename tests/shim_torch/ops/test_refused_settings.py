@@ -42,7 +42,7 @@ def test_dtypes_that_still_have_one():
     (lambda: F.hardtanh(ONES(1), 0.5, -0.5), ValueError, "min_val cannot be greater than max_val"),
     (lambda: F.softshrink(ONES(1), -0.5), RuntimeError, "lambda must be in range [0, 3.40282e+38] for input dtype Float, but found -0.5"),
     (lambda: F.triplet_margin_loss(ONES(3, 4), ONES(3, 4), ONES(3, 4), margin=-1.0), ValueError, "margin must be greater than 0, got -1.0"),
-    (lambda: F.margin_ranking_loss(ONES(3), ONES(3)), TypeError, "margin_ranking_loss() missing 1 required positional arguments: 'target'"),
+    (lambda: F.margin_ranking_loss(ONES(3), ONES(3)), TypeError, "margin_ranking_loss() missing 1 required positional argument: 'target'"),
     (lambda: torch.fft.fft2(torch.tensor(1.0), dim=(0,)), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
     (lambda: torch.narrow(ONES(3), 0, torch.tensor([1]), 1), RuntimeError, "start must be an 0-dim integral Tensor."),
     (lambda: windows.cosine(3, layout=torch.sparse_coo), ValueError, "cosine is implemented for strided tensors only, got: torch.sparse_coo"),
