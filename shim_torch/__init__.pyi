@@ -3070,7 +3070,6 @@ SymInt: Any
 TYPE_CHECKING: Any
 Tag: Any
 TensorType: Any
-TorchVersion: Any
 TypedStorage: Any
 UntypedStorage: Any
 _DTYPES: Any
@@ -3166,7 +3165,6 @@ float8_e4m3fnuz: dtype
 float8_e5m2: dtype
 float8_e5m2fnuz: dtype
 float8_e8m0fnu: dtype
-fork_rng: Any
 from_dlpack: Any
 from_numpy: Any
 frombuffer: Any
@@ -3181,7 +3179,6 @@ get_device_module: Any
 get_float32_matmul_precision: Any
 get_num_interop_threads: Any
 get_num_threads: Any
-get_printoptions: Any
 get_rng_state: Any
 half: dtype
 hinge_embedding_loss: Any

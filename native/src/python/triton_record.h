@@ -7,6 +7,7 @@
 #include "cuda/compiled_kernel.h"
 #include "python/object.h"
 #include "python/triton_call.h"
+#include "trace/session.h"
 
 namespace shim::triton {
 
