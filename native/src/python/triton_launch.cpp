@@ -230,34 +230,32 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
   const size_t all = n + size_t(kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
   trace::Session* traced = __builtin_expect(tracing, 0) ? tracing_here(args, all) : nullptr;
   unsigned size[kGrid];
-  if (known) {
-    const auto it = s->records.find(call.bytes());
-    if (it != s->records.end() && plain_settings() && valid(it->second, dict, device)) {
-      const int found = grid_of(shape, s->parameters, call, size);
-      if (found < 0) return nullptr;
-      if (found) {
-        ++fast;
-        return traced ? launch_traced(*traced, it->second, s->parameters, call, size)
-                      : launch_now(it->second, call, size);
-      }
-      known = false;
-    }
+  Record* kept = nullptr;
+  if (known)
+    if (const auto it = s->records.find(call.bytes());
+        it != s->records.end() && plain_settings() && valid(it->second, dict, device))
+      kept = &it->second;
+  if (kept || (traced && known)) {
+    const int found = grid_of(shape, s->parameters, call, size);
+    if (found < 0) return nullptr;
+    known = found;
+  }
+  if (kept && known) {
+    ++fast;
+    return traced ? launch_traced(*traced, *kept, s->parameters, call, size) : launch_now(*kept, call, size);
   }
   std::vector<PyObject*> given(args, args + all);
   OwnedRef sizes;
-  if (traced && known) {  // its grid is asked for once, and known then
-    const int found = grid_of(shape, s->parameters, call, size);
-    if (found < 0) return nullptr;
-    if (found) sizes.o = Py_BuildValue("III", size[0], size[1], size[2]);
-    if (found && !grid) std::ranges::replace(given, shape, sizes.o);
-    known = found;
+  if (traced && known) {  // its grid was asked for, and is known from here on
+    sizes.o = Py_BuildValue("III", size[0], size[1], size[2]);
+    if (!grid) std::ranges::replace(given, shape, sizes.o);
   }
   if (traced) before_untraced(args, all);
   OwnedRef kernel{launch_stock(fn, dict, given.data(), n, kwnames, grid && sizes.o ? sizes.o : grid, traced)};
   Record* r = kernel.o && kernel.o != Py_None && known ? remember(s, call, fn, kernel, device) : nullptr;
   return guarded([&] {
-    if (traced && kernel.o)
-      launched_at_once(*traced, r, s ? s->parameters : std::vector<Parameter>(), call, given, size);
+    static const std::vector<Parameter> none;
+    if (traced && kernel.o) launched_at_once(*traced, r, s ? s->parameters : none, call, given, size);
     return kernel.give();
   });
 }
