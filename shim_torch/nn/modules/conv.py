@@ -34,6 +34,7 @@ class _ConvNd(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        self._check_first(padding_mode)
         super().__init__()
         if not self._dims:
             self._dims = len(kernel_size)
@@ -64,6 +65,9 @@ class _ConvNd(Module):
         shape = (first, second // groups, *self.kernel_size)
         make_parameters(self, device, dtype, weight=shape, bias=(out_channels,) if bias else None)
         self.reset_parameters()
+
+    def _check_first(self, padding_mode: str) -> None:
+        """What a subclass refuses before all else."""
 
     def _paddings(self) -> list[int] | tuple[int, ...]:
         if self.padding == "valid":
@@ -151,39 +155,9 @@ class Conv3d(_Conv):
 
 
 class _ConvTransposeNd(_ConvNd):
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        transposed: bool,
-        output_padding: Any,
-        groups: int,
-        bias: bool,
-        padding_mode: str,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    def _check_first(self, padding_mode: str) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         extra = self.output_padding
