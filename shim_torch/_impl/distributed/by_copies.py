@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shim_torch._impl.distributed import collectives, on_devices
-from shim_torch._impl.distributed.on_devices import DeviceWork
+from shim_torch._impl.distributed.on_devices import DeviceWork, on_stream
 from shim_torch._impl.distributed.point_to_point import P2POp, _Works, batch_isend_irecv, irecv, isend
 from shim_torch._impl.distributed.reductions import ReduceOp
 
@@ -86,6 +86,14 @@ def all_gather(out: Any, mine: Any, group: Any) -> Any:
     return copied(group, [(mine, to) for to in ranks], [(rows[r], r) for r in reversed(ranks)])
 
 
+def scattered(group: Any, rows: Sequence[Any]) -> tuple[DeviceWork | None, list[list[Any]]]:
+    """Begins to send each rank its row of each matrix; also what comes of the others': for each matrix, their rows."""
+    ranks = others(group)
+    got = [[r.new_empty(r.shape[1]) for _ in ranks] for r in rows]
+    sent = [(r[to], to) for r in rows for to in ranks]
+    return copied(group, sent, [pair for g in got for pair in zip(g, reversed(ranks), strict=True)]), got
+
+
 class _Scattered:
     """The mean of the ranks' rows on its way; ``wait`` puts it in ``out``."""
 
@@ -102,9 +110,8 @@ def reduce_scatter_mean(out: Any, sent: Any, group: Any) -> Any:
     """``reduce_scatter_tensor`` with AVG of floating-point numbers, asynchronous; None where it is NCCL's."""
     if not _fits(group, sent, group.size() * _LEAST):
         return None
-    rows, ranks = sent.view(group.size(), -1), others(group)
-    got = [out.new_empty(out.numel()) for _ in ranks]
-    work = copied(group, [(rows[r], r) for r in ranks], list(zip(got, reversed(ranks), strict=True)))
+    rows = sent.view(group.size(), -1)
+    work, (got,) = scattered(group, [rows])
     return None if work is None else _Scattered(work, out.view(-1), rows[group.rank()], got)
 
 
@@ -130,21 +137,19 @@ def all_reduce(tensors: Sequence[Any], group: Any, average: bool) -> Any:
     """
     import shim_torch as torch
 
-    n, at, ranks = group.size(), group.rank(), others(group)
+    n, at = group.size(), group.rank()
     large = [_fits(group, t, n * _LEAST) and t.numel() % n == 0 for t in tensors]
     rows = [t.detach().view(n, -1) for t, yes in zip(tensors, large, strict=True) if yes]
     if not rows:
         return None
-    got = [[torch.empty_like(r[0]) for _ in ranks] for r in rows]
-    sent = [(r[to], to) for r in rows for to in ranks]
-    work = copied(group, sent, [pair for g in got for pair in zip(g, reversed(ranks), strict=True)])
+    work, got = scattered(group, rows)
     if work is None:
         return None
     device = tensors[0].device
     side = _sides.get(device)
     if side is None:
         side = _sides[device] = torch.cuda.Stream(device, priority=-1)  # before the products that wait too
-    with torch.cuda.stream(side):
+    with on_stream(side):
         work.wait()
         for r, g in zip(rows, got, strict=True):
             mine = r[at]
@@ -153,9 +158,9 @@ def all_reduce(tensors: Sequence[Any], group: Any, average: bool) -> Any:
             else:
                 for other in g:
                     mine.add_(other)
+        ranks = others(group)
         sent = [(r[at], to) for r in rows for to in ranks]
         works: list[Any] = [copied(group, sent, [(r[source], source) for r in rows for source in reversed(ranks)])]
-    torch.cuda.current_stream(device)  # the last one asked for is that of the nodes of autograd made next
     small = [t for t, yes in zip(tensors, large, strict=True) if not yes]
     if small:
         op = ReduceOp.AVG if average else ReduceOp.SUM

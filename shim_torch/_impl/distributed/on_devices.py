@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -37,6 +38,16 @@ def start(
     if not async_op:
         return None
     return _Coalesced() if running is None else DeviceWork(results, running)
+
+
+@contextlib.contextmanager
+def on_stream(stream: Any) -> Iterator[None]:
+    """Within, a stream is the current one; nodes of autograd that are made later are of the one before."""
+    from shim_torch import cuda
+
+    with cuda.stream(stream):
+        yield
+    cuda.current_stream(stream.device)  # the last one asked for is that of the nodes of autograd made next
 
 
 def on_device(group: Any, tensor: Any) -> bool:

@@ -10,7 +10,7 @@ import dataclasses
 import math
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from shim_torch._impl.distributed import by_copies
@@ -54,9 +54,8 @@ class Rows:
         return by_copies.exchange(self.group, [(b, to) for b in sent], [(b, source) for b in received])
 
 
-def rows_of(x: Any, dim: int, group: Any) -> Rows:
-    """Of a part that is split in ``dim``, which is not the last."""
-    shape = x.shape
+def _rows_of(shape: Sequence[int], dim: int, group: Any) -> Rows:
+    """Of a part of that shape that is split in ``dim``, which is not the last."""
     return Rows(group, math.prod(shape[:dim]), math.prod(shape[dim:-1]))
 
 
@@ -219,6 +218,11 @@ def plain_linear(module: Any, x: Any, dim: int, mesh: Any, uneven: bool = False)
     )
 
 
+def local_parameters(module: Any) -> tuple[Any, Any]:
+    """This process's part of weight and bias."""
+    return module.weight.to_local(), None if module.bias is None else module.bias.to_local()
+
+
 def column_rows(module: Any, x: Any, mesh: Any) -> Rows | None:
     """Of an input that is split in a dim before the last one: how its rows lie. None where the plain form is taken."""
     from shim_torch.distributed.tensor import Shard
@@ -226,15 +230,15 @@ def column_rows(module: Any, x: Any, mesh: Any) -> Rows | None:
     split = x.placements[0]
     if type(split) is not Shard or not plain_linear(module, x, split.dim, mesh):
         return None
-    return rows_of(x._local_tensor, split.dim, mesh.get_group(0))
+    return _rows_of(x._local_tensor.shape, split.dim, mesh.get_group(0))
 
 
 def column(module: Any, x: Any, rows: Rows, mesh: Any) -> Any:
     """The layer's output, split in the last dim."""
     from shim_torch.distributed.tensor import DTensor, Shard
 
-    weight = module.weight.to_local()
-    out = _Column.apply(x.to_local(), weight, None if module.bias is None else module.bias.to_local(), rows)
+    weight, bias = local_parameters(module)
+    out = _Column.apply(x.to_local(), weight, bias, rows)
     out = out.view(*x.shape[:-1], weight.shape[0])
     return DTensor.from_local(out, mesh, [Shard(x.dim() - 1)], run_check=False)
 
@@ -250,7 +254,7 @@ def row_rows(module: Any, x: Any, to: Any, mesh: Any) -> Rows | None:
         return None
     shape = list(x.shape)
     shape[dim] //= mesh.size()
-    return Rows(mesh.get_group(0), math.prod(shape[:dim]), math.prod(shape[dim:-1]))
+    return _rows_of(shape, dim, mesh.get_group(0))
 
 
 def row(module: Any, x: Any, to: Any, rows: Rows, mesh: Any) -> Any:
@@ -259,6 +263,5 @@ def row(module: Any, x: Any, to: Any, rows: Rows, mesh: Any) -> Any:
 
     shape = [*x.shape[:-1], module.weight.shape[0]]
     shape[to.dim] //= rows.n
-    weight = module.weight.to_local()
-    out = _Row.apply(x.to_local(), weight, None if module.bias is None else module.bias.to_local(), rows)
+    out = _Row.apply(x.to_local(), *local_parameters(module), rows)
     return DTensor.from_local(out.view(shape), mesh, [to], run_check=False)

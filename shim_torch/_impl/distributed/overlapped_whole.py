@@ -11,13 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.distributed import by_copies, collectives, overlapped_linear
-from shim_torch._impl.distributed.on_devices import on_device
-from shim_torch._impl.distributed.overlapped_linear import Rows, chosen, flat, plain_linear, scatter
+from shim_torch._impl.distributed.overlapped_linear import Rows, chosen, flat, local_parameters, plain_linear, scatter
 from shim_torch.autograd import Function
 
 
 def _sum_begun(x: Any, group: Any) -> Any:
-    work = by_copies.all_reduce([x], group, average=False) if on_device(group, x) else None
+    work = by_copies.all_reduce([x], group, average=False)
     return collectives.all_reduce(x, group=group, async_op=True) if work is None else work
 
 
@@ -58,7 +57,7 @@ class _Row(Function):
         ctx.save_for_backward(mine if weight.requires_grad else None, weight)
         part = scatter(rows, mine, weight.t(), bias)
         whole = part.new_empty((rows.n * part.shape[0], part.shape[1]))
-        work = by_copies.all_gather(whole, part, rows.group) if on_device(rows.group, part) else None
+        work = by_copies.all_gather(whole, part, rows.group)
         if work is None:
             work = collectives.all_gather_into_tensor(whole, part, group=rows.group, async_op=True)
         work.wait()
@@ -80,8 +79,7 @@ def column(module: Any, x: Any, mesh: Any) -> Any:
     """The layer's output, split in the last dim."""
     from shim_torch.distributed.tensor import DTensor, Shard
 
-    weight = module.weight.to_local()
-    bias = None if module.bias is None else module.bias.to_local()
+    weight, bias = local_parameters(module)
     out = _Column.apply(x, weight, bias, mesh.get_group(0)).view(*x.shape[:-1], weight.shape[0])
     return DTensor.from_local(out, mesh, [Shard(x.dim() - 1)], run_check=False)
 
@@ -100,8 +98,8 @@ def row(module: Any, x: Any, rows: Rows, mesh: Any) -> Any:
     """The layer's output, a whole copy in each process."""
     from shim_torch.distributed.tensor import DTensor, Replicate
 
-    weight = module.weight.to_local()
-    out = _Row.apply(x.to_local(), weight, None if module.bias is None else module.bias.to_local(), rows)
+    weight, bias = local_parameters(module)
+    out = _Row.apply(x.to_local(), weight, bias, rows)
     return DTensor.from_local(out.view(*x.shape[:-1], weight.shape[0]), mesh, [Replicate()], run_check=False)
 
 

@@ -57,7 +57,7 @@ class Means:
 
 def reduce(found: list[tuple[Piece, Any]], dtype: Any, group: Any) -> Means | None:
     """Begins the means of gradients of large parameters; None where that is not possible."""
-    ranks, n = by_copies.others(group), group.size()
+    n = group.size()
     if (
         not found
         or not by_copies.wanted()
@@ -66,10 +66,7 @@ def reduce(found: list[tuple[Piece, Any]], dtype: Any, group: Any) -> Means | No
     ):
         return None
     rows = [g.view(n, -1) for _, g in found]
-    got = [[r.new_empty(r.shape[1]) for _ in ranks] for r in rows]
-    sent = [(r[to], to) for r in rows for to in ranks]
-    received = [pair for g in got for pair in zip(g, reversed(ranks), strict=True)]
-    work = by_copies.copied(group, sent, received)
+    work, got = by_copies.scattered(group, rows)
     return None if work is None else Means([p for p, _ in found], rows, got, work, group.rank())
 
 

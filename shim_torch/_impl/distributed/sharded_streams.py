@@ -7,16 +7,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from shim_torch._impl.distributed.on_devices import on_stream
 from shim_torch._impl.distributed.sharded_pieces import Piece
-
-
-@contextlib.contextmanager
-def _on(stream: Any) -> Iterator[None]:
-    from shim_torch import cuda
-
-    with cuda.stream(stream):
-        yield
-    cuda.current_stream(stream.device)  # the last one asked for is that of the nodes of autograd made next
 
 
 @dataclasses.dataclass
@@ -28,7 +20,7 @@ class Comms:
 
     def on_copy_in(self) -> contextlib.AbstractContextManager[None]:
         """A context in which CUDA work comes after what the optimizer did, and not after the layer that runs."""
-        return contextlib.nullcontext() if self.copy_in is None else _on(self.copy_in)
+        return contextlib.nullcontext() if self.copy_in is None else on_stream(self.copy_in)
 
     def follow_current(self) -> None:
         """What is sent from now on comes after what the current stream has: the optimizer's step, weights that were loaded."""
@@ -73,6 +65,6 @@ class Gathering:
         finally:
             if ordered:
                 self._stream.wait_stream(current)
-                with _on(self._stream):
+                with on_stream(self._stream):
                     for work in self._works:
                         work.wait()
