@@ -15,6 +15,15 @@ struct AutocastMode {
   bool cache = true;  // casts of weights are kept within the outermost one
 };
 AutocastMode& autocast_mode();
+struct WithoutAutocast {
+  AutocastMode was = autocast_mode();
+  WithoutAutocast() { autocast_mode().cpu.enabled = autocast_mode().cuda.enabled = false; }
+  WithoutAutocast(const WithoutAutocast&) = delete;
+  ~WithoutAutocast() {
+    autocast_mode().cpu.enabled = was.cpu.enabled;
+    autocast_mode().cuda.enabled = was.cuda.enabled;
+  }
+};
 AutocastState& autocast_state(DeviceType);
 bool any_autocast();
 void clear_autocast_cache();

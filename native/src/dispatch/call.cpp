@@ -14,7 +14,9 @@
 
 namespace shim {
 
-bool python_dispatch = false, sparse_seen = false, batches_seen = false, aten_kernels = false;
+constinit thread_local bool handlers_disabled = false, functions_disabled = false;
+constinit thread_local int running_transforms = 0;
+bool python_dispatch = false, sparse_seen = false, batches_seen = false, aten_kernels = false, tracing = false;
 
 bool run_kernels(Operator& op, const Value* args, Answer& answer) {
   for (KernelCall kernel : {op.native_cpu, op.native})
@@ -26,7 +28,7 @@ namespace {
 
 bool run_kernels_traced(Operator& op, const Value* args, size_t n, Result& r) {
   for (KernelCall kernel : {op.native_cpu, op.native})
-    if (kernel && interpreter_calls.traced_kernel(kernel, op, args, n, r)) return ++op.calls_native, true;
+    if (kernel && traced_calls.kernel(kernel, op, args, n, r)) return ++op.calls_native, true;
   return false;
 }
 
@@ -84,7 +86,7 @@ namespace {
 }
 
 [[gnu::always_inline]] inline void run_without_history(Operator& op, Value* args, size_t n, Result& r) {
-  __builtin_expect(tracing, 0) ? interpreter_calls.traced(op, args, n, r) : run_now(op, args, n, r);
+  __builtin_expect(tracing, 0) ? traced_calls.call(op, args, n, r) : run_now(op, args, n, r);
   if (__builtin_expect(op.traits->gradient_name != nullptr, 0) && op.kind == Operator::Composite)
     name_history(op, args, n, r.answer);
 }

@@ -43,20 +43,26 @@ struct InterpreterCalls {
   bool (*as_parts)(Operator&, Value* args, size_t n, Result&) = nullptr;
   bool (*library)(Operator&, Value* args, size_t n, Result&) = nullptr;
   bool (*batched)(Operator&, Value* args, size_t n, Result&) = nullptr;
-  // A trace (trace/session.h).
-  void (*traced)(Operator&, Value* args, size_t n, Result&) = nullptr;
-  bool (*traced_kernel)(KernelCall, Operator&, const Value* args, size_t n, Result&) = nullptr;  // whether it took it
-  void (*traced_write)(
-      Operator&, const Value* args, size_t n, const std::function<void(bool deferred)>& write) = nullptr;
-  void (*before_untraced)(const Value* args, size_t n) = nullptr;
-  // Of the error that is being handled: the dtype that it says no kernel has, and the text of a NotImplementedError.
+  // Of the error that is being handled: the dtype that it says no kernel has, the text of a NotImplementedError, and its end.
   DType (*lacking_dtype)() = nullptr;
   std::string (*not_implemented)() = nullptr;
+  void (*drop_error)() = nullptr;
+  bool (*alone)() = nullptr;                      // no other thread of the interpreter's is there
+  bool (*is_plain)(const TensorImpl&) = nullptr;  // no class of its own is the tensor's, whose object is there
   // A node that calls the operator's formulas, and a replay of the call that made a view.
   Ref<OperatorNode> (*node)(Operator&) = nullptr;
   Ref<ViewReplay> (*replay)(Operator&, const Value* args, size_t n) = nullptr;
 };
 inline InterpreterCalls interpreter_calls;
+
+// What a trace does with calls while a compiled function runs; set by trace/calls.h.
+struct TracedCalls {
+  void (*call)(Operator&, Value* args, size_t n, Result&) = nullptr;
+  bool (*kernel)(KernelCall, Operator&, const Value* args, size_t n, Result&) = nullptr;  // whether it took it
+  void (*write)(Operator&, const Value* args, size_t n, const std::function<void(bool deferred)>& write) = nullptr;
+  void (*before_untraced)(const Value* args, size_t n) = nullptr;  // memory of these is touched otherwise
+};
+inline TracedCalls traced_calls;
 
 extern bool
     python_dispatch;  // a mode is on somewhere, a class with a handler has had an instance, or there are sparse tensors
@@ -64,6 +70,9 @@ extern bool sparse_seen;   // this process has made a sparse tensor
 extern bool batches_seen;  // vmap was used
 extern bool aten_kernels;  // torch.library has one for an operator of aten
 extern bool tracing;       // a compiled function runs
+// Modes and classes that see operators, and those that see functions, are not asked on this thread.
+extern thread_local constinit bool handlers_disabled, functions_disabled;
+extern thread_local constinit int running_transforms;  // of functions (torch.func: vmap, grad, jvp), on this thread
 extern thread_local constinit int
     own_bodies;  // bodies of ours that run in a transform: they may write to what it captured
 
@@ -96,6 +105,10 @@ void run_inplace_with_tangents(Operator&, Value* args, size_t n, bool history, R
 
 inline bool any_math_bits(const Value* args, size_t n) {
   return __builtin_expect(math_bits_seen, 0) && any_tensor(args, n, [](TensorImpl& t) { return t.has_math_bits(); });
+}
+// Of a tensor. What C++ gave may say that it could be of a class of its own.
+inline bool of_plain_class(const Value& v) {
+  return v.width == Value::plain || !v.t->pyobj || interpreter_calls.is_plain(*v.t);
 }
 inline bool any_sparse(const Value* args, size_t n) {
   return any_tensor(args, n, [](TensorImpl& t) { return is_sparse(t); });

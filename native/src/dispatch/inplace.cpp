@@ -149,7 +149,7 @@ void run_inplace(Operator& op, Value* args, size_t n, Result& r) {
   Ref<Node> prepared;  // x.mul_(x) saves the x that it writes over: backward then sees that it changed
   if (history && given_again(*target, args, n)) prepared = prepare_history(f, saved.data(), n);
   if (__builtin_expect(tracing && !apart, 0))
-    interpreter_calls.traced_write(op, args, n,
+    traced_calls.write(op, args, n,
         [&](bool deferred) { deferred ? target->bump_version() : write_inplace(op, args, n, target, history, apart); });
   else
     write_inplace(op, args, n, target, history, apart);

@@ -198,7 +198,7 @@ void run_out(Operator& op, Value* args, size_t n, Result& r) {
   for (const Value& v : std::span(out, outs))
     if (v.is_tensor() && f.traits->overlap != OutOverlap::unchecked) check_overlaps(*v.t, f, args, inputs);
   const bool traced = __builtin_expect(tracing, 0) && outs == 1;
-  if (__builtin_expect(tracing, 0) && !traced) interpreter_calls.before_untraced(args, n);
+  if (__builtin_expect(tracing, 0) && !traced) traced_calls.before_untraced(args, n);
   if (outs == 1 && !traced && out->is_tensor() && written_by_kernel(op, args, r)) return;
   Result result;
   try {
@@ -210,10 +210,10 @@ void run_out(Operator& op, Value* args, size_t n, Result& r) {
   if (outs == 1 && out->is_tensor()) r.give_argument(out->t);
   if (traced && copied_in_trace(*out, result.tensor())) return;
   if (__builtin_expect(tracing, 0)) {
-    interpreter_calls.before_untraced(args, n);
+    traced_calls.before_untraced(args, n);
     ValueRoom room;
     const Value given = value_of(result.answer, room);
-    interpreter_calls.before_untraced(&given, 1);
+    traced_calls.before_untraced(&given, 1);
   }
   if (outs == 1 && f.schema.returns[0].type.list) {
     store_list(*out, result.answer, f);

@@ -5,19 +5,6 @@
 
 namespace shim::program {
 
-namespace {
-
-struct WithoutAutocast {
-  AutocastMode was = autocast_mode();
-  WithoutAutocast() { autocast_mode().cpu.enabled = autocast_mode().cuda.enabled = false; }
-  ~WithoutAutocast() {
-    autocast_mode().cpu.enabled = was.cpu.enabled;
-    autocast_mode().cuda.enabled = was.cuda.enabled;
-  }
-};
-
-}  // namespace
-
 void run_step(const Step& step, Storages storages, std::span<const Scalar> parameters) {
   if (step.op->any_numbers && run_kernel(step, storages, parameters)) return;  // a launch: nothing else has a say in it
   NoGrad off;

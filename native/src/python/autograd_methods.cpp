@@ -24,7 +24,7 @@ PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (!PyBool_Check(on))
     return PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",
         Py_TYPE(on)->tp_name);
-  if (__builtin_expect(running_transforms() != 0, 0) && refuse_under_transforms("requires_grad_()")) return nullptr;
+  if (__builtin_expect(running_transforms != 0, 0) && refuse_under_transforms("requires_grad_()")) return nullptr;
   return put_requires_grad(unwrap(self), on == Py_True, "only Tensors of floating point dtype can require gradients") <
                  0
              ? nullptr
@@ -47,7 +47,7 @@ Tensor detach_inplace(TensorImpl& t) {
   return Tensor(&t);
 }
 void retain_grad_method(TensorImpl& t) {
-  if (running_transforms() && t.requires_grad() && refuse_under_transforms("retain_grad()")) throw PythonError();
+  if (running_transforms && t.requires_grad() && refuse_under_transforms("retain_grad()")) throw PythonError();
   retain_grad(Tensor(&t));
 }
 AutogradMeta& of_hooked(TensorImpl& t) {

@@ -28,11 +28,10 @@ void set_batching(PyObject* cls, PyObject* lift, PyObject* apply) {
   batches_seen = true;
 }
 
-thread_local int transforms = 0;
 thread_local bool inplace_allowed = false;
 
 // (1 or -1): one begins or ends; 0 asks how many run. Of all of them, and of those that differentiate.
-int count_transforms(int by) { return transforms += by; }
+int count_transforms(int by) { return running_transforms += by; }
 int count_gradient_transforms(int by) { return gradient_transforms = uint8_t(gradient_transforms + by); }
 
 int set_made_in(const Tensor& t, int level) {  // how many of them run: what it counted as before
@@ -55,11 +54,9 @@ PyMethodDef batching_functions[] = {function<&set_batching>("set_batching"),
 
 }  // namespace
 
-int running_transforms() { return transforms; }
-
 bool refuse_under_transforms(const char* method) {
   const bool asks = std::string_view(method) == "requires_grad_()";
-  if (!transforms || (asks && inplace_allowed)) return false;
+  if (!running_transforms || (asks && inplace_allowed)) return false;
   PyErr_Format(PyExc_RuntimeError,
       "You are attempting to call Tensor.%s %sinside of a function being transformed by a functorch transform. This is "
       "unsupported, please attempt to use the "

@@ -13,8 +13,6 @@ bool call_batched(Operator&, Value* args, size_t n, Result&);
 // autograd.Function over a batch.
 PyObject* apply_batched(PyObject* cls, PyObject* const* args, size_t n);
 
-// How many function transforms run on this thread (torch.func: vmap, grad, jvp and their like).
-int running_transforms();
 // With the error set where a function under a transform asks for gradients of its own: `method` of Tensor.
 bool refuse_under_transforms(const char* method);
 

@@ -19,8 +19,8 @@ bool may_step(PyObject* o) {
 
 // A mode of Python's or a transform, which is to see what PyTorch's optimizers call.
 bool others_see_operators() {
-  return dispatch_mode_active() || (!torch_function::modes().empty() && !torch_function::all_disabled) ||
-         gradient_transforms || running_transforms();
+  return dispatch_mode_active() || (!torch_function::modes().empty() && !functions_disabled) || gradient_transforms ||
+         running_transforms;
 }
 
 // Lists of new references, that grow together.

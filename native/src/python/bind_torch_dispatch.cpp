@@ -18,10 +18,10 @@ void count_modes(int by) {
 }
 using DispatchModes = ModeStack<&modes, &count_modes, kDispatchModes>;
 
-bool set_disabled(Truth on) { return std::exchange(disabled, on); }
+bool set_disabled(Truth on) { return std::exchange(handlers_disabled, on); }
 bool set_below(Truth on) { return std::exchange(below_handler, on); }
 
-PyObject* disabled_dispatch(PyObject*, PyObject* args) { return call_without(disabled, args); }
+PyObject* disabled_dispatch(PyObject*, PyObject* args) { return call_without(handlers_disabled, args); }
 
 // (qualified, overload, leaf, parts or None): how PyTorch's operator of that name stands to ours.
 bool mark(std::string_view qualified, std::string_view overload, Truth leaf, PyObject* parts) {

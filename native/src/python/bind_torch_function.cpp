@@ -51,7 +51,7 @@ constexpr char kFunctionModes[] = "torch function";
 using FunctionModes = ModeStack<&modes, [](int) {}, kFunctionModes>;
 
 std::tuple<bool, bool> set_disabled(Truth subclasses, Truth everything) {  // gives the old pair
-  return {std::exchange(subclasses_disabled, subclasses), std::exchange(all_disabled, everything)};
+  return {std::exchange(subclasses_disabled, subclasses), std::exchange(functions_disabled, everything)};
 }
 
 PyMethodDef torch_function_functions[] = {{"_disabled_torch_function_impl", disabled_function, METH_VARARGS,
@@ -66,7 +66,7 @@ PyMethodDef torch_function_functions[] = {{"_disabled_torch_function_impl", disa
     function<&FunctionModes::pop>("_pop_torch_function_stack"),
     function<&FunctionModes::size>("_len_torch_function_stack"), function<&FunctionModes::at>("_get_function_stack_at"),
     function<&torch_function_enabled>("_is_torch_function_enabled"),
-    function<[] { return !all_disabled; }>("_is_torch_function_all_enabled"),
+    function<[] { return !functions_disabled; }>("_is_torch_function_all_enabled"),
     function<&torch_function_mode_active>("_is_torch_function_mode_enabled"),
     function<&set_disabled>(
         "_set_torch_function_disabled", "Sets (subclasses, everything) disabled; gives the old pair."),

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "python/owned_ref.h"
-#include "python/trace.h"
 #include "python/trace_call.h"
 #include "python/trace_rules.h"
 #include "python/trace_whole.h"
+#include "trace/calls.h"
 
 namespace shim {
 
@@ -41,34 +41,6 @@ PyObject* trace_totals() {
       Py_ssize_t(t.whole), "deferred", Py_ssize_t(t.deferred), "at_once", Py_ssize_t(t.at_once), "runs",
       Py_ssize_t(t.runs), "programs", Py_ssize_t(t.programs), "backwards", Py_ssize_t(t.backwards), reasons.o,
       graphs.o);
-}
-
-bool trace_active() { return tracing && current()->on_this_thread() && !current()->apart; }
-
-void trace_flush() {
-  if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
-}
-
-// What the user asks for ends the graph here.
-void trace_break(std::string_view reason) {
-  if (current() && !inside_traced) current()->asked(nullptr, std::string(reason).c_str());
-}
-
-// Until trace_resume() gets what this gave operators stay as they are. `deferred`: they may be deferred for all that.
-int64_t trace_pause(bool deferred) {
-  Session* s = current();
-  const int64_t was = int64_t(tracing) | int64_t(s && s->apart) << 1;
-  if (deferred && tracing && s->on_this_thread() && s->may_run_apart()) {
-    s->apart = true;
-    return was;
-  }
-  if (s) s->unwatch(), s->flush();
-  set_tracing(false);
-  return was;
-}
-void trace_resume(int64_t was) {
-  set_tracing((was & 1) && current());
-  if (current()) current()->apart = was & 2;
 }
 
 // The ways through the function, each a list of its operators.
@@ -106,7 +78,7 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
     function<&trace_call>("trace_call",
         "(trees, function, args, kwargs, watch, forbid, learns, refusal or None, seen): calls a function while its "
         "operators are traced."),
-    function<&trace_active>("trace_active", "Whether this thread's calls of operators are traced."),
+    function<&is_traced_here>("trace_active", "Whether this thread's calls of operators are traced."),
     function<&alone>("trace_possible", "Whether no other thread of Python runs."),
     function<&trace_caller>("trace_caller",
         "(function, otherwise, seen): what calls a function traced, with nothing in between, where nothing is in the "
@@ -124,12 +96,12 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
     function<&trace_totals>("trace_totals",
         "What calls did of which nothing else was to be told, since it was asked for: counts, why "
         "operators ran at once, and how programs ran that may be graphs."),
-    function<&trace_flush>("trace_flush", "Runs what is deferred."),
-    function<&trace_break>("trace_break", "(reason): ends the graph here."),
-    function<&trace_pause>("trace_pause",
+    function<&run_what_is_deferred>("trace_flush", "Runs what is deferred."),
+    function<&end_graph>("trace_break", "(reason): ends the graph here."),
+    function<&pause>("trace_pause",
         "(deferred): operators stay as they are from here. They run at once, after what is deferred, unless they may "
         "be deferred too."),
-    function<&trace_resume>("trace_resume", "(what trace_pause() gave): ends a pause."),
+    function<&resume>("trace_resume", "(what trace_pause() gave): ends a pause."),
     function<&trace_steps>("trace_steps", "(trees): the operators of a compiled function, a list a way through it."),
     function<&sources>("trace_sources", "(trees): the programs of a compiled function, as text."),
     function<&leave_out>("trace_leave_out",

@@ -9,7 +9,7 @@
 #include "python/record_node.h"
 #include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
-#include "python/trace.h"
+#include "python/trace_call.h"
 
 namespace shim {
 
@@ -113,27 +113,6 @@ void call_handlers(Operator& op, const Value* args, size_t n, Result& r) {
   hold(r, call_torch_dispatch(op, objects.data(), n));
 }
 
-void run_by_trace(Operator& op, Value* args, size_t n, Result& r) {
-  LentObjects objects(op, args, n);
-  hold(r, run_traced(op, objects.data(), n,
-              [](Operator& now, PyObject** given, size_t count) { return by_values(run_at_once, now, given, count); }));
-}
-
-bool run_kernel_in_trace(KernelCall kernel, Operator& op, const Value* args, size_t n, Result& r) {
-  LentObjects objects(op, args, n);
-  PyObject* result = run_native_traced(kernel, op, objects.data(), n, args);
-  if (!result && !PyErr_Occurred()) return false;
-  hold(r, result);
-  return true;
-}
-
-void write_in_trace(Operator& op, const Value* args, size_t n, const std::function<void(bool)>& write) {
-  LentObjects objects(op, args, n);
-  TracedInplace traced(op, objects.data(), n);
-  write(traced.deferred());
-  traced.ran();
-}
-
 // The dtype that the error says no kernel has; undefined: another error.
 DType lacking_dtype() {
   if (!PyErr_Occurred()) return DType::undefined;
@@ -204,18 +183,15 @@ void install_calls() {
       .as_parts = run_as_parts,
       .library = run_library,
       .batched = call_batched,
-      .traced = run_by_trace,
-      .traced_kernel = run_kernel_in_trace,
-      .traced_write = write_in_trace,
-      .before_untraced =
-          [](const Value* args, size_t n) {
-            each_tensor(args, n, [](TensorImpl& t) {
-              OwnedRef o{wrap(BorrowedTensor(&t))};
-              before_untraced(&o.o, 1);
-            });
-          },
       .lacking_dtype = lacking_dtype,
       .not_implemented = not_implemented_text,
+      .drop_error = PyErr_Clear,
+      .alone = alone,
+      .is_plain =
+          [](const TensorImpl& t) {
+            auto* type = Py_TYPE(static_cast<PyObject*>(t.pyobj));
+            return type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType;
+          },
       .node = [](Operator& op) -> Ref<OperatorNode> { return make<RecordNode>(op, plan_of(op)); },
       .replay = replay_of};
   recorded_call = call_recorded;

@@ -166,7 +166,7 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
       if (!is_tensor(args[i])) continue;
       const TensorImpl& t = *unwrap(args[i]);
       edges.push_back(gradient_edge(Tensor(unwrap(args[i]))));
-      if (__builtin_expect(running_transforms() != 0, 0))
+      if (__builtin_expect(running_transforms != 0, 0))
         node->given.push_back({{t.sizes().begin(), t.sizes().end()}, t.dtype(), t.device()});
     }
     node->set_next_edges(std::move(edges));
@@ -209,7 +209,7 @@ PyObject* apply_bound(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, Py
   }
   if (__builtin_expect(hooks && batched_class != nullptr, 0) && any_batched(args, size_t(nargs)))
     return apply_batched(cls, args, size_t(nargs));
-  if (__builtin_expect(hooks && !separate && running_transforms() != 0, 0) && !ours(cls))
+  if (__builtin_expect(hooks && !separate && running_transforms != 0, 0) && !ours(cls))
     return PyErr_Format(PyExc_RuntimeError,
         "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
         "override the setup_context "

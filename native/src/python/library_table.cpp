@@ -6,6 +6,7 @@
 #include "python/lent_objects.h"
 #include "python/shown_call.h"
 #include "python/stable_values.h"
+#include "trace/calls.h"
 
 namespace shim {
 
@@ -19,11 +20,11 @@ void learn_parts() {
 // For a compiled function an operator of a library's own is one step, whatever its kernel does.
 struct OneStep {
   explicit OneStep(const Operator& op) : own(op.schema.ns != "aten") {
-    if (own) enter_operator();
+    if (own) trace::enter_operator();
   }
   OneStep(const OneStep&) = delete;
   ~OneStep() {
-    if (own) leave_operator();
+    if (own) trace::leave_operator();
   }
   bool own;
 };

@@ -1,7 +1,7 @@
 // The module shim_torch._impl.native._core: every bind_*.cpp adds its part.
 #include "python/object.h"
 #include "python/program_values.h"
-#include "python/trace.h"
+#include "python/trace_call.h"
 
 #ifdef Py_GIL_DISABLED
 #error "shim-torch needs a Python with a global interpreter lock: its tables and caches are guarded by it"

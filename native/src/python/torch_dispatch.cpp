@@ -17,7 +17,6 @@ namespace shim {
 
 namespace torch_dispatch {
 
-thread_local constinit bool disabled = false;
 size_t modes_on = 0;
 bool classes_seen = false;
 PyObject* rules = nullptr;
@@ -125,11 +124,13 @@ bool grad_wanted(PyObject* const* args, size_t n) { return GradMode::enabled() &
 }  // namespace
 
 bool below_python_dispatch() { return below_handler; }
-bool dispatch_mode_active() { return !modes().empty() && !disabled; }
-bool has_dispatch_handler(PyObject* tensor) { return classes_seen && !disabled && has_handler(Py_TYPE(tensor)); }
+bool dispatch_mode_active() { return !modes().empty() && !handlers_disabled; }
+bool has_dispatch_handler(PyObject* tensor) {
+  return classes_seen && !handlers_disabled && has_handler(Py_TYPE(tensor));
+}
 
 bool wants_dispatch(PyObject* const* args, size_t n) {
-  if (disabled) return false;
+  if (handlers_disabled) return false;
   if (!modes().empty()) return true;
   if (!classes_seen) return false;
   for (size_t i = 0; i < n; ++i) {
@@ -145,7 +146,7 @@ bool wants_dispatch(PyObject* const* args, size_t n) {
 }
 
 bool wants_dispatch_of(const Value* args, size_t n) {
-  if (disabled || !modes().empty()) return !disabled;
+  if (handlers_disabled || !modes().empty()) return !handlers_disabled;
   return classes_seen && any_tensor(args, n, [](TensorImpl& t) {
     return t.pyobj && has_handler(Py_TYPE(static_cast<PyObject*>(t.pyobj)));
   });
@@ -177,7 +178,7 @@ PyObject* call_torch_dispatch(Operator& op, PyObject* const* args, size_t n) {
 // sees its parts. An operator of ours that is a composite in PyTorch runs as PyTorch's parts.
 PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool* done) {
   *done = false;
-  if (disabled || !wants_dispatch(args, n)) return nullptr;
+  if (handlers_disabled || !wants_dispatch(args, n)) return nullptr;
   if (forward_gradients() && any_tangent(args, n)) return nullptr;  // its parts carry tangents on
   const bool grad = grad_wanted(args, n) && !makes_new(op);
   if (grad && op.dispatch_leaf &&

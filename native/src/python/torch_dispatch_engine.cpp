@@ -23,7 +23,7 @@ Tensor detached(const Tensor& t) {  // as the class says
 }
 
 bool special(const TensorImpl& t) {
-  return classes_seen && !disabled && t.pyobj && has_handler(Py_TYPE(static_cast<PyObject*>(t.pyobj)));
+  return classes_seen && !handlers_disabled && t.pyobj && has_handler(Py_TYPE(static_cast<PyObject*>(t.pyobj)));
 }
 
 bool in_sight(const Tensor& t) { return dispatch_mode_active() || special(*t); }

@@ -8,8 +8,7 @@
 
 namespace shim::torch_dispatch {
 
-extern thread_local constinit bool disabled;  // handlers are off
-extern size_t modes_on;                       // of all threads; the GIL guards it
+extern size_t modes_on;  // of all threads; the GIL guards it
 extern bool classes_seen;
 extern Protocol protocol;
 extern PyObject* rules;           // {"ns::op.overload": {class: function}}, torch.library.register_torch_dispatch

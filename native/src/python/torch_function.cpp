@@ -12,7 +12,7 @@ namespace shim {
 
 namespace torch_function {
 
-thread_local constinit bool subclasses_disabled = false, all_disabled = false;
+thread_local constinit bool subclasses_disabled = false;
 
 std::vector<PyObject*>& modes() {
   static thread_local std::vector<PyObject*> stack;
@@ -70,8 +70,8 @@ PyObject* torch_function::dispatch(
       });
 }
 
-bool torch_function_enabled() { return !subclasses_disabled && !all_disabled; }
-bool torch_function_mode_active() { return !modes().empty() && !all_disabled; }
+bool torch_function_enabled() { return !subclasses_disabled && !functions_disabled; }
+bool torch_function_mode_active() { return !modes().empty() && !functions_disabled; }
 
 bool has_torch_function(PyObject* o) { return torch_function_enabled() && has_hook(o); }
 

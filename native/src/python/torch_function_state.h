@@ -8,7 +8,7 @@
 
 namespace shim::torch_function {
 
-extern thread_local constinit bool subclasses_disabled, all_disabled;
+extern thread_local constinit bool subclasses_disabled;
 extern Protocol protocol;
 std::vector<PyObject*>& modes();  // of this thread, the innermost last; owned
 void collect(

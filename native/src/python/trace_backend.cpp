@@ -1,10 +1,10 @@
 // What is deferred, by a backend of the user's: a GraphModule of it is made once for a stretch of the tree and what of it is wanted
 // (shim_torch/_impl/compile/backends.py), and what the backend made of that is called.
 #include "python/owned_ref.h"
-#include "python/trace.h"
-#include "python/trace_modes.h"
 #include "python/trace_rules.h"
+#include "python/values.h"
 #include "trace/boundary.h"
+#include "trace/calls.h"
 
 namespace shim {
 
@@ -46,7 +46,11 @@ bool run_by_backend(Session& session, Path path, Slots& storages) {
   std::vector<std::pair<Ref<Storage>, uint32_t>> versions;  // writes were counted when the operators were called
   for (const TensorSpec& s : b.given) versions.emplace_back(storages[s.slot], storages[s.slot]->version().load());
   OwnedRef answer = owned(PyObject_Call(static_cast<PyObject*>(found->second->object), tensors, nullptr));
-  take(b, tensors_of(answer), storages);
+  Values values;
+  const Value gave = values.of(answer);
+  std::vector<Tensor> made;
+  each_tensor(&gave, 1, [&](TensorImpl& t) { made.emplace_back(&t); });
+  take(b, made, storages);
   for (auto& [storage, version] : versions) storage->version() = version;
   ++session.programs;
   return true;

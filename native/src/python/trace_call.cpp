@@ -4,9 +4,8 @@
 #include "cuda/driver.h"
 #include "python/owned_ref.h"
 #include "python/tensors_in.h"
-#include "python/trace.h"
 #include "python/trace_rules.h"
-#include "trace/known_backward.h"
+#include "trace/calls.h"
 #include "python/trace_whole.h"
 
 namespace shim {
@@ -137,13 +136,12 @@ PyObject* call_traced(
 
 void set_session_hooks() {
   Storage::run_deferred = run_deferred;
-  Session::execute = execute_node;
-  Session::run_together = run_together;
+  Session::run_by_backend = run_by_backend;
   Session::failed = failed_at;
   Session::who_asks = who_asks;
-  Session::here = [] { return tracing_here(nullptr, 0); };
   Session::on_break = raise_unsupported;
-  traced_backward = trace_backward;
+  rule_of = rule_by_record;
+  install_traced_calls();
 }
 
 }  // namespace shim

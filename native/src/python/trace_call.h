@@ -34,6 +34,7 @@ extern PyObject* unsupported_break;  // (reason, file, line) raises torch._dynam
 inline bool alone() { return !PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp)); }
 
 // Callers (trace_caller.cpp).
+int bind_trace(PyObject* module);  // bind_trace.cpp
 int make_caller_types();
 PyObject* trace_caller(PyObject* function, PyObject* otherwise, PyObject* seen);
 void trace_set_trees(PyObject* caller, PyObject* trees, bool forbids);

@@ -1,6 +1,6 @@
 // What a trace knows, as Python's objects: for explain() and for backends.
 #include "python/owned_ref.h"
-#include "python/trace.h"
+#include "python/operator.h"
 #include "python/trace_rules.h"
 #include "python/values.h"
 

@@ -3,7 +3,8 @@
 #include <unordered_map>
 
 #include "python/frames.h"
-#include "python/trace.h"
+#include "python/operator.h"
+#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -35,7 +36,7 @@ void user_line(std::string* file, int* line) {
 }  // namespace
 
 // Asked once an operator.
-const Rule& rule_of(Operator& op) {
+const Rule& rule_by_record(Operator& op) {
   static auto* rules = new std::unordered_map<Operator*, Rule>;
   const auto [at, fresh] = rules->try_emplace(&op);
   if (!fresh) return at->second;
@@ -58,6 +59,20 @@ Break who_asks(const char* reason) {
   user_line(&b.file, &b.line);
   b.reason = reason ? reason : "reads the values of a tensor";
   return b;
+}
+
+void failed_at(const TreeNode& node) {
+  guarded([]() -> int { throw; });
+#if PY_VERSION_HEX >= 0x030b0000
+  {
+    Pending raised;
+    const std::string note =
+        str("In a compiled function, by ", node.op->full_name(), " at ", node.file, ":", node.line);
+    OwnedRef added{PyObject_CallMethod(raised.value(), "add_note", "s", note.c_str())};
+    if (!added.o) PyErr_Clear();
+  }
+#endif
+  throw PythonError();
 }
 
 }  // namespace shim

@@ -9,21 +9,13 @@
 
 namespace shim {
 
-const trace::Rule& rule_of(Operator&);
+const trace::Rule& rule_by_record(Operator&);
 trace::Break who_asks(const char* reason);
 extern PyObject *deferral_rule,
     *condition_rule;                               // of a record: None or why its calls run at once; what else decides
 PyObject* described_node(const trace::TreeNode&);  // trace_described.cpp
 extern PyObject* lowering;                         // (backend, nodes, given, wanted, tensors) -> a function
-trace::Produced produced_by(PyObject* result);     // a null tensor in the place of each thing that is none
-std::vector<Tensor> tensors_of(PyObject* result);
-trace::Foreseen foreseen_call(trace::Session&, Operator&, PyObject* const* args, size_t n, bool writes,
-    bool wants_gradient, trace::Given&);  // trace_foresee.cpp
 bool run_by_backend(trace::Session&, std::span<const trace::Session::Deferred>, std::vector<Ref<Storage>>& storages);
-bool run_together(trace::Session&, std::span<const trace::Session::Deferred>, std::span<const Scalar> numbers,
-    std::vector<Ref<Storage>>& storages);
 void failed_at(const trace::TreeNode&);  // Session::failed
-std::vector<Tensor> execute_node(
-    const trace::TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);
 
 }  // namespace shim

@@ -24,7 +24,7 @@ constexpr int kCallsBefore = 3;  // the first learns, the second plans
 bool plain_here() {
   if (!looks_at(Check::whole_modes)) return true;
   return !any_autocast() && !torch_function_mode_active() && !dispatch_mode_active() && !gradient_transforms &&
-         !running_transforms() && !forward_gradients() && !InferenceMode::enabled() && !default_device();
+         !running_transforms && !forward_gradients() && !InferenceMode::enabled() && !default_device();
 }
 
 bool is_constant(PyObject* o) {

@@ -9,7 +9,8 @@
 #include "cuda/driver.h"
 #include "python/object.h"
 #include "python/owned_ref.h"
-#include "python/trace.h"
+#include "python/values.h"
+#include "trace/calls.h"
 #include "python/triton_call.h"
 #include "python/triton_record.h"
 
@@ -207,11 +208,11 @@ PyObject* launch_stock(
   if (cuda::broken_devices && !guarded([] { return cuda::refuse_broken(cuda::current_device()), true; }))
     return nullptr;
   ++slow;
-  inside_traced += traced;
+  trace::inside_traced += traced;
   const bool before = std::exchange(Storage::borrows_addresses, dict && plain_settings() && !has_hooks(dict));
   PyObject* kernel = stock_run(fn, args, n, kwnames, grid);
   Storage::borrows_addresses = before;
-  inside_traced -= traced;
+  trace::inside_traced -= traced;
   return kernel;
 }
 
@@ -228,7 +229,7 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
   PyObject* shape = grid ? grid : call.grid;
   known = known && shape && (!call.warmup || call.warmup == Py_False);
   const size_t all = n + size_t(kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-  trace::Session* traced = __builtin_expect(tracing, 0) ? tracing_here(args, all) : nullptr;
+  trace::Session* traced = __builtin_expect(tracing, 0) ? trace::tracing_here(Values(args, all).data(), all) : nullptr;
   unsigned size[kGrid];
   Record* kept = nullptr;
   if (known)
@@ -250,7 +251,7 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
     sizes.o = Py_BuildValue("III", size[0], size[1], size[2]);
     if (!grid) std::ranges::replace(given, shape, sizes.o);
   }
-  if (traced) before_untraced(args, all);
+  if (traced) trace::before_untraced(Values(args, all).data(), all);
   OwnedRef kernel{launch_stock(fn, dict, given.data(), n, kwnames, grid && sizes.o ? sizes.o : grid, traced)};
   Record* r = kernel.o && kernel.o != Py_None && known ? remember(s, call, fn, kernel, device) : nullptr;
   return guarded([&] {

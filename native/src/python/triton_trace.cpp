@@ -1,9 +1,8 @@
 // Launches of Triton kernels while a compiled function runs (trace/launches.h).
 #include "dispatch/library.h"
 #include "python/owned_ref.h"
-#include "python/trace.h"
-#include "python/trace_modes.h"
 #include "python/triton_record.h"
+#include "trace/calls.h"
 #include "trace/launches.h"
 
 namespace shim::triton {

@@ -180,8 +180,4 @@ PyObject* object_of(Answer& a) {
   return complete ? made.give() : nullptr;
 }
 
-PyObject* raise_caught() {
-  return guarded([]() -> PyObject* { throw; });
-}
-
 }  // namespace shim

@@ -68,28 +68,4 @@ PyObject* list_of(std::span<const Tensor>);
 PyObject* object_of(const Value&);  // a new reference; throws PythonError
 PyObject* object_of(Answer&);       // takes it: a new reference; null where the kernel declined, or with an error set
 
-[[gnu::cold]] PyObject* raise_caught();  // the C++ exception that is being handled as a Python one; gives null
-
-// What the kernel gives. Null without an error set: it declined, the body (run) answers.
-[[gnu::always_inline]] inline PyObject* run_native(KernelCall kernel, Operator& op, const Value* args) {
-  constexpr uint32_t kFew = 4;
-  alignas(Answer) std::byte few[kFew * sizeof(Answer)];
-  Answer answer;
-  answer.room = kFew;
-  answer.parts = reinterpret_cast<Answer*>(few);
-  try {
-    kernel(op, args, answer);
-  } catch (...) { return raise_caught(); }
-  if (answer.kind == Answer::tensor) return wrap(answer.take_tensor());
-  return object_of(answer);
-}
-
-// The same of a kernel that writes to its first argument, which is what it gives: whether it ran.
-[[gnu::always_inline]] inline bool run_native_inplace(KernelCall kernel, Operator& op, const Value* args) {
-  Answer answer;
-  kernel(op, args, answer);
-  if (answer.kind == Answer::tensor) answer.take_tensor();
-  return answer.kind != Answer::declined;
-}
-
 }  // namespace shim

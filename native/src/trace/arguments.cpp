@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dispatch/call.h"
 #include "trace/checks.h"
 
 namespace shim::trace {
@@ -103,7 +104,7 @@ class Names {
 };
 
 bool tensor_matches(Names& names, const TensorSpec& spec, const Value& v, Given& given) {
-  if (v.tag != Value::tensor || v.width != Value::plain) return false;
+  if (v.tag != Value::tensor || !of_plain_class(v)) return false;
   if (!names.matches(spec, *v.t)) return false;
   given.inputs.push_back(v.t);
   return true;
@@ -148,7 +149,7 @@ bool may_vary(const Operator& op, const Argument& a, const Value& v, bool floati
 }
 
 const char* against_tensor(const Value& v) {
-  if (v.width != Value::plain) return "tensors of other classes";
+  if (!of_plain_class(v)) return "tensors of other classes";
   const TensorImpl& t = *v.t;
   if (t.device().is_meta()) return "tensors without memory";
   if (!t.storage()->has_memory() && t.numel()) return "tensors without memory";

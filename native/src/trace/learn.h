@@ -11,6 +11,7 @@ struct Rule {            // of an operator, by its record
   bool bounds = false;   // it fails unless it is given two bounds that differ
   bool draws = false, library = false;
 };
+inline const Rule& (*rule_of)(Operator&) = nullptr;  // set by src/python, which asks the record once
 // Why the call runs at once, whatever its way; null: it may be deferred.
 const char* against_call(const Rule&, const Operator&, const Value* args, size_t n);
 bool at_once(Session&, const Operator&, const char* why);  // counts it; false

@@ -6,6 +6,8 @@
 #include "autograd/streams.h"
 #include "cuda/driver.h"
 #include "ops/kernels.h"
+#include "trace/calls.h"
+#include "trace/run_together.h"
 
 namespace shim::trace {
 
@@ -19,12 +21,9 @@ uint32_t last_number = 0;
 Session* current() { return session; }
 void set_current(Session* s) { session = s; }
 
-std::vector<Tensor> (*Session::execute)(const TreeNode&, std::span<const Tensor>, std::span<const Scalar>) = nullptr;
-bool (*Session::run_together)(
-    Session&, std::span<const Deferred>, std::span<const Scalar>, std::vector<Ref<Storage>>&) = nullptr;
+bool (*Session::run_by_backend)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>&) = nullptr;
 void (*Session::failed)(const TreeNode&) = nullptr;
 Break (*Session::who_asks)(const char*) = nullptr;
-Session* (*Session::here)() = nullptr;
 void (*Session::on_break)(const Break&) = nullptr;
 
 Session::Lists Session::lists_[2];
@@ -228,7 +227,7 @@ void Session::run(const Deferred& d, std::span<const Scalar> numbers, std::vecto
   for (const TensorSpec& s : d.node->inputs) inputs.push_back(s.over(storages[s.slot]));
   std::vector<Tensor> results;
   try {
-    results = execute(*d.node, inputs, numbers.subspan(d.first));
+    results = run_node(*d.node, inputs, numbers.subspan(d.first));
   } catch (...) { failed(*d.node); }
   if (d.node->form == Results::none) return;
   CHECK(Kind::Runtime, results.size() == d.node->results.size(), d.node->op->full_name(),
@@ -265,6 +264,13 @@ void Session::flush() {
   cuda::order_streams(then, device, now, device);
 }
 
+bool Session::run_together(
+    std::span<const Deferred> path, std::span<const Scalar> numbers, std::vector<Ref<Storage>>& storages) {
+  if (tree_.backend) return run_by_backend(*this, path, storages);
+  WithoutModes without;
+  return run_as_program(*this, path, numbers, storages);
+}
+
 void Session::run_path() {
   std::swap(now_, running_);
   struct Ran {
@@ -272,7 +278,7 @@ void Session::run_path() {
     ~Ran() { lists.clear(); }
   } ran{*running_};
   auto& [path, numbers, storages, hidden] = *running_;
-  if (tree_.together && run_together && run_together(*this, path, numbers, storages)) return;
+  if (tree_.together && run_together(path, numbers, storages)) return;
   std::vector<size_t> last(storages.size());  // after which memory is not used any more
   for (size_t i = 0; i < path.size(); ++i)
     for (const auto* specs : {&path[i].node->inputs, &path[i].node->results})

@@ -104,16 +104,11 @@ class Session {
   void tell() const;
   std::vector<Because> reasons;
 
-  // Set by src/python: runs one operator with these tensors and numbers, and says who asks.
-  static std::vector<Tensor> (*execute)(
-      const TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);
-  // Runs what is deferred as one Program; false: it runs operator by operator. The storages that are still pending are filled.
-  static bool (*run_together)(
-      Session&, std::span<const Deferred>, std::span<const Scalar> numbers, std::vector<Ref<Storage>>& storages);
+  // Set by src/python: has the user's backend run what is deferred, and says who asks.
+  static bool (*run_by_backend)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>& storages);
   // While an exception that the node's operator threw is handled: throws it again, with the line that called it.
   static void (*failed)(const TreeNode&);
   static Break (*who_asks)(const char* reason);
-  static Session* (*here)();              // the session, if this thread's calls are traced at the moment
   static void (*on_break)(const Break&);  // of one that allows none; throws
   bool breaks_forbidden = false;
   bool learns = true;                                   // what is on no known way; else it runs as it is from there on
@@ -150,6 +145,8 @@ class Session {
   void split_path() const;
   void go_to(int device);  // of CUDA: what is deferred runs where it would have run when it was called
   void run_path();
+  // Runs what is deferred as one; false: it runs operator by operator. The storages that are still pending are filled.
+  bool run_together(std::span<const Deferred>, std::span<const Scalar> numbers, std::vector<Ref<Storage>>& storages);
   void hold(const Ref<Storage>&, uint32_t slot);
   void run(const Deferred&, std::span<const Scalar> numbers, std::vector<Ref<Storage>>& storages);
   void store(const TensorSpec&, const Tensor& made, std::vector<Ref<Storage>>& storages);

@@ -4,6 +4,7 @@
 #include "autograd/profile.h"
 #include "core/uninitialized.h"
 #include "ops/gemm_settings.h"
+#include "trace/calls.h"
 #include "trace/known_backward.h"
 
 namespace shim::trace {
@@ -16,7 +17,7 @@ uint64_t word_of(const AutocastState& s) { return uint64_t(s.enabled) << 8 | uin
 
 void trace_backward(
     const std::vector<Edge>& roots, const Grads& gradients, bool retain_graph, const std::function<void()>& run) {
-  Session* s = Session::here();
+  Session* s = tracing_here(nullptr, 0);
   const bool watched = Anomaly::enabled || profile::on || (onlookers && onlookers() != Onlookers::none);
   if (!s || watched) return run();
   const AutocastMode& casts = autocast_mode();

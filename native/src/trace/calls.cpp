@@ -1,0 +1,302 @@
+// Operators of a compiled function: deferred where its tree knows them, else run and learned.
+#include "trace/calls.h"
+
+#include <algorithm>
+
+#include "autograd/forward_mode.h"
+#include "dispatch/replaced_arguments.h"
+#include "trace/checks.h"
+#include "trace/foreseen.h"
+#include "trace/known_backward.h"
+#include "trace/learn.h"
+
+namespace shim::trace {
+
+int inside_traced = 0;
+
+void set_tracing(bool on) { tracing = operators_are_traced = on; }
+
+namespace {
+
+// Parts of a composite record its history, so whether it is wanted decides what runs.
+bool composite_wants_gradient(const Operator& op, const Value* args, size_t n) {
+  return op.kind == Operator::Composite && wants_history(args, n);
+}
+
+Produced produced_by(const Answer& a) {
+  Produced all;
+  const auto add = [&](const Answer& one) {
+    const bool tensor = one.kind == Answer::tensor || one.kind == Answer::argument;
+    all.tensors.emplace_back(tensor ? one.t : nullptr);
+  };
+  if (a.kind != Answer::tuple && a.kind != Answer::list) return add(a), all.form = Results::one, all;
+  all.form = a.kind == Answer::tuple ? Results::tuple : Results::list;
+  std::for_each(a.parts, a.parts + a.i, add);
+  return all;
+}
+
+// The tensors that a call which was just deferred gives.
+void give_results(const Session& s, const TreeNode& node, Result& r) {
+  r.clear();
+  if (node.form == Results::one) return r.give(s.result(node.results[0]));
+  r.answer.make_room(node.results.size());
+  r.answer.kind = node.form == Results::tuple ? Answer::tuple : Answer::list;
+  for (size_t i = 0; i < node.results.size(); ++i) {
+    r.answer.parts[i].kind = Answer::tensor;
+    r.answer.parts[i].t = s.result(node.results[i]).detach();
+  }
+}
+
+// f(tensor) for each that the operator writes to, as its schema says.
+template <class F> void each_written(const Operator& op, const Value* args, size_t n, F&& f) {
+  for (size_t i = 0; i < n; ++i)
+    if (const auto& alias = op.schema.args[i].alias; alias && alias->write) each_tensor(args + i, 1, f);
+}
+
+// Gives the results of a call that is deferred. Writes are counted at once.
+void deferred(Session& s, TreeNode& node, const Given& given, const Value* args, size_t n, Result& r,
+    std::shared_ptr<TreeNode> held = {}) {
+  each_written(*node.op, args, n, [](TensorImpl& t) { t.bump_version(); });
+  s.defer(node, given.inputs, given.parameters, std::move(held));
+  give_results(s, node, r);
+}
+
+TreeNode* known(Session& s, Operator& op, const Value* args, size_t n, Given& given) {
+  if (!s.following() || s.at()->next.empty()) return nullptr;
+  return known(s, op, args, n, composite_wants_gradient(op, args, n), given);
+}
+
+// Whether something deferred touches what an operator that runs at once is given.
+void run_before(Session& s, const Value* args, size_t n) {
+  if (s.any_deferred() && any_tensor(args, n, [](TensorImpl& t) { return t.storage()->hidden(); })) s.flush();
+  s.unwatch();
+}
+
+// The same, but a view of pending memory, or the tensor itself, is given as it is; a copy asks for the memory when it is made.
+void run_before(Session& s, const Operator& op, const Value* args, size_t n) {
+  if (s.tree().aliases.contains(&op)) return s.unwatch();
+  run_before(s, args, n);
+}
+
+void watch_all(Session& s, const Value* args, size_t n, const Answer* result) {
+  if (!s.watching) return;
+  const auto watch = [&](TensorImpl& t) { s.watch(*t.storage()); };
+  each_tensor(args, n, watch);
+  if (result) each_tensor(*result, watch);
+  s.rewatch();
+}
+
+// A device that is named is the one of the results; they have no memory for now. False: the tensors are elsewhere.
+bool put_devices(StandIns& tensors, const Operator& op, const Value* args, size_t n, Value* to) {
+  for (size_t i = 0; i < n; ++i) {
+    const ArgType& type = op.schema.args[i].type;
+    const bool given = args[i].tag != Value::none;
+    if (type.base != ArgType::Device || type.list || (!given && tensors.any())) continue;
+    if (given && (args[i].tag != Value::device || !tensors.set_device(args[i].where))) return false;
+    to[i] = Value(kWithoutMemory);
+  }
+  return true;
+}
+
+// What the operator says that it gives, asked of it with tensors that have no memory.
+Foreseen foreseen_call(Session& s, Operator& op, const Value* args, size_t n, bool writes, Given& given) {
+  StandIns tensors;
+  ReplacedArguments stand_ins(args, n, [&](const TensorImpl& t, bool) { return tensors.of(t); });
+  if (!put_devices(tensors, op, args, n, stand_ins.data())) return {};
+  Produced produced;
+  try {
+    WithoutModes without;
+    Result result;
+    writes ? run_inplace(op, stand_ins.data(), n, result) : run_functional(op, stand_ins.data(), n, result);
+    if (!writes) produced = produced_by(result.answer);
+  } catch (...) {  // it says so itself when it runs
+    return interpreter_calls.drop_error(), Foreseen();
+  }
+  if (writes) {
+    TensorSpec after = TensorSpec::of(*stand_ins.data()[0].t);
+    after.device = tensors.device();
+    if (!after.lies_like(*args[0].t)) return {};
+  } else if (auto results = tensors.with_memory(produced.tensors)) {
+    produced.tensors = std::move(*results);
+  } else {
+    return {};
+  }
+  Foreseen f = foresee(s, op, args, n, produced, composite_wants_gradient(op, args, n), given);
+  if (f.node) note_line(*f.node);
+  return f;
+}
+
+// Of a call that no node is (trace/foreseen.h).
+Foreseen foreseen(Session& s, Operator& op, const Value* args, size_t n, bool writes, Given& given) {
+  const bool may = may_foresee(s, op);
+  if ((!may && !s.refusal) || against_call(rule_of(op), op, args, n)) return {};
+  Foreseen f;
+  if (may) f = foreseen_call(s, op, args, n, writes, given);
+  if (!f.node && s.refusal && op.kind != Operator::Composite) s.missed(op, Session::who_asks(nullptr));
+  return f;
+}
+
+bool learn(Session& s, Operator& op, const Value* args, size_t n, const Produced& produced) {
+  return learn(s, rule_of(op), op, args, n, produced, composite_wants_gradient(op, args, n));
+}
+
+// Whether what follows on the known ways are not this operator but, if it is the same call, its parts. What gives nothing (an optimizer's
+// step) is always taken whole where it can be: other operators on the way are those that began its state.
+bool taken_apart(const Session& s, const Operator& op) {
+  return s.following() && !op.schema.returns.empty() && !s.at()->next.empty() &&
+         std::ranges::none_of(s.at()->next, [&](const auto& next) { return next->op == &op; });
+}
+
+void run_traced(Operator& op, Value* args, size_t n, Result& r) {
+  const bool parts = op.kind == Operator::Composite && !op.native && !op.native_cpu;
+  Session* s = op.kind == Operator::View || parts ? nullptr : tracing_here(args, n);
+  if (!s) return run_at_once(op, args, n, r);
+  Given given;
+  if (TreeNode* node = known(*s, op, args, n, given)) return deferred(*s, *node, given, args, n, r);
+  if (op.kind != Operator::Composite || s->tree().leaves.contains(&op))
+    if (Foreseen f = foreseen(*s, op, args, n, false, given); f.node)
+      return deferred(*s, *f.node, given, args, n, r, f.held);
+  if (op.kind == Operator::Composite) {
+    if (s->tree().leaves.contains(&op) && !taken_apart(*s, op)) run_before(*s, op, args, n);
+    return run_at_once(op, args, n, r);
+  }
+  if (const Rule& rule = rule_of(op); !rule.shape.empty()) s->asked(nullptr, rule.shape.c_str());
+  if (s->any_deferred_on_cuda() && rule_of(op).library) s->flush();  // it may look at streams
+  run_before(*s, op, args, n);
+  {
+    Inside in;
+    run_at_once(op, args, n, r);
+  }
+  learn(*s, op, args, n, produced_by(r.answer));
+  watch_all(*s, args, n, &r.answer);
+}
+
+// The native function of a composite: where it takes the call, it is one operator of the trace.
+bool run_kernel_traced(KernelCall kernel, Operator& op, const Value* args, size_t n, Result& r) {
+  const auto takes = [&] { return kernel(op, args, r.answer), r.answer.kind != Answer::declined; };
+  Session* s = tracing_here(args, n);
+  if (!s) return takes();
+  const bool apart = (s->tree().backend && s->following()) || (s->any_deferred() && taken_apart(*s, op));
+  if (apart && !rule_of(op).draws) return false;  // its parts become nodes
+  s->unwatch();
+  bool took = false;
+  try {
+    Inside in;
+    took = takes();
+  } catch (...) {
+    s->rewatch();
+    throw;
+  }
+  if (!took) return s->rewatch(), false;
+  if (learn(*s, op, args, n, produced_by(r.answer))) s->tree().leaves.insert(&op);
+  watch_all(*s, args, n, &r.answer);
+  return true;
+}
+
+// An operator that writes to its first argument.
+void write_traced(Operator& op, const Value* args, size_t n, const std::function<void(bool)>& write) {
+  Session* s = tracing_here(args, n);
+  TensorSpec before;
+  if (s) {
+    Given given;
+    Foreseen f{known(*s, op, args, n, given), {}};
+    if (!f.node) f = foreseen(*s, op, args, n, true, given);
+    if (f.node) return s->defer(*f.node, given.inputs, given.parameters, f.held), write(true);
+    run_before(*s, args, n);
+    before = TensorSpec::of(*args[0].t);
+  }
+  struct Watching {  // once it ran, or failed
+    Session* s;
+    const Value* args;
+    size_t n;
+    ~Watching() {
+      if (s) watch_all(*s, args, n, nullptr);
+    }
+  } watching{s, args, n};
+  Inside in;
+  write(false);
+  if (!s) return;
+  if (before.lies_like(*args[0].t))
+    learn(*s, op, args, n, {});
+  else
+    at_once(*s, op, "it gives its argument another shape");
+}
+
+}  // namespace
+
+void enter_operator() {
+  if (Session* s = current(); s && s->on_this_thread()) ++s->inside_operators;
+}
+
+void leave_operator() {
+  if (Session* s = current(); s && s->on_this_thread() && s->inside_operators) --s->inside_operators;
+}
+
+Session* tracing_here(const Value* args, size_t n) {
+  Session* s = current();
+  if (!s || inside_traced || !s->on_this_thread()) return nullptr;
+  const bool plain = !gradient_transforms && !running_transforms && !forward_gradients() &&
+                     !(python_dispatch && (below_handler || wants_dispatch(args, n)));
+  if (plain && interpreter_calls.alone() && s->same_modes()) return s;
+  if (s->any_deferred()) s->flush();
+  s->unwatch();
+  return nullptr;
+}
+
+void before_untraced(const Value* args, size_t n) {
+  Session* s = current();
+  if (s && !inside_traced && s->on_this_thread()) run_before(*s, args, n);
+}
+
+bool is_traced_here() { return tracing && current()->on_this_thread() && !current()->apart; }
+
+void run_what_is_deferred() {
+  if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
+}
+
+void end_graph(std::string_view reason) {
+  if (current() && !inside_traced) current()->asked(nullptr, std::string(reason).c_str());
+}
+
+int64_t pause(bool deferred) {
+  Session* s = current();
+  const int64_t was = int64_t(tracing) | int64_t(s && s->apart) << 1;
+  if (deferred && tracing && s->on_this_thread() && s->may_run_apart()) {
+    s->apart = true;
+    return was;
+  }
+  if (s) s->unwatch(), s->flush();
+  set_tracing(false);
+  return was;
+}
+
+void resume(int64_t was) {
+  set_tracing((was & 1) && current());
+  if (current()) current()->apart = was & 2;
+}
+
+std::vector<Tensor> run_node(const TreeNode& node, std::span<const Tensor> inputs, std::span<const Scalar> parameters) {
+  WithoutModes without;
+  const size_t n = node.arguments.size();
+  ValueRoom room;
+  Value* args = room.take(n);
+  NodeArguments arguments(inputs);
+  for (size_t i = 0, parameter = 0; i < n; ++i) {
+    const ArgumentSpec& a = node.arguments[i];
+    args[i] = arguments.of(a, a.kind == ArgumentSpec::parameter ? &parameters[parameter++] : nullptr);
+  }
+  std::vector<std::pair<Storage*, uint32_t>> versions;  // counted when the operator was called
+  each_written(*node.op, args, n,
+      [&](TensorImpl& t) { versions.emplace_back(t.storage().get(), t.storage()->version().load()); });
+  Result r;
+  node.form == Results::none ? run_inplace(*node.op, args, n, r) : run_functional(*node.op, args, n, r);
+  for (auto [storage, version] : versions) storage->version() = version;
+  return node.form == Results::none ? std::vector<Tensor>() : produced_by(r.answer).tensors;
+}
+
+void install_traced_calls() {
+  traced_calls = {run_traced, run_kernel_traced, write_traced, before_untraced};
+  traced_backward = trace_backward;
+}
+
+}  // namespace shim::trace
