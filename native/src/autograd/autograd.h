@@ -250,7 +250,7 @@ struct Anomaly {
   static bool (*has_nan)(const Tensor&);
 };
 
-// The few operators the engine itself needs; set by src/ops at start-up (they record history when GradMode is on).
+// The few operators the engine itself needs; set by src/dispatch at start-up (they record history when GradMode is on).
 struct EngineOps {
   Tensor (*add)(const Tensor&, const Tensor&) = nullptr;
   void (*add_)(const Tensor&, const Tensor&) = nullptr;
@@ -259,6 +259,7 @@ struct EngineOps {
   Tensor (*clone)(const Tensor&) = nullptr;
   Tensor (*zeros)(IntArrayRef, DType, Device) = nullptr;
   Tensor (*new_zeros)(const Tensor& like, IntArrayRef) = nullptr;  // of its dtype, device and class
+  Tensor (*zeros_as)(const Tensor& like, IntArrayRef sizes, IntArrayRef strides) = nullptr;  // of its class too
   void (*copy_)(const Tensor& self, const Tensor& src) = nullptr;
   Tensor (*as_strided)(const Tensor&, IntArrayRef sizes, IntArrayRef strides, int64_t offset) = nullptr;
   Tensor (*view_operator)(

@@ -6,8 +6,6 @@
 namespace shim {
 
 void move_retain_hook(TensorImpl&, Node* from);  // variable.cpp
-Tensor (*zeros_as)(const Tensor& like, IntArrayRef sizes,
-    IntArrayRef strides) = nullptr;  // of a class that acts for itself; set by src/python
 
 namespace {
 
@@ -35,7 +33,7 @@ bool same_elements(const Geometry& a, const Geometry& b) {
 }
 
 Tensor zeros_like_base(const Geometry& g, DType t, Device d, const Tensor& gradient) {
-  if (SubclassOps::is_special(*gradient) && zeros_as) return zeros_as(gradient, g.sizes, g.strides);
+  if (SubclassOps::is_special(*gradient)) return engine_ops().zeros_as(gradient, g.sizes, g.strides);
   Tensor flat = engine_ops().zeros(Dims{int64_t(storage_bytes(g.sizes, g.strides, 1))}, t, d);
   return as_strided(*flat, g.sizes, g.strides, 0);
 }

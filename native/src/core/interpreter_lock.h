@@ -7,6 +7,8 @@ namespace shim {
 struct InterpreterLock {
   void* (*release)() = nullptr;       // null: this thread does not hold it
   void (*take)(void* was) = nullptr;  // what release() gave
+  int (*hold)() = nullptr;            // for a thread that may not hold it yet
+  void (*let_go)(int was) = nullptr;  // what hold() gave
 };
 inline InterpreterLock interpreter_lock;
 
@@ -21,6 +23,19 @@ class Unlocked {
 
  private:
   void* was_;
+};
+
+class Locked {
+ public:
+  Locked() : was_(interpreter_lock.hold ? interpreter_lock.hold() : 0) {}
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  ~Locked() {
+    if (interpreter_lock.let_go) interpreter_lock.let_go(was_);
+  }
+
+ private:
+  int was_;
 };
 
 }  // namespace shim

@@ -113,36 +113,6 @@ void check_overlaps(const TensorImpl& target, const Operator& f, const Value* ar
   each_tensor(args, n, [&](TensorImpl& read) { check_overlap(target, read, f); });
 }
 
-void copy_by_operator(const Tensor& self, const Tensor& src) {
-  static Operator* op = find_operator("aten::copy_", "");
-  Value args[] = {tensor_value(self), tensor_value(src), {Value::boolean, 0}};
-  Result r;
-  call_operator(*op, args, 3, r);
-}
-
-namespace {
-
-Tensor tensor_by(Operator& op, Value* args, size_t n) {
-  Result r;
-  call_operator(op, args, n, r);
-  CHECK(Kind::Type, r.tensor(), op.schema.name, " gave no tensor");
-  return Tensor(r.tensor());
-}
-
-}  // namespace
-
-Tensor clone_by_operator(const Tensor& t) {
-  static Operator* op = find_operator("aten::clone", "");
-  Value args[] = {tensor_value(t), {}};
-  return tensor_by(*op, args, 2);
-}
-
-Tensor view_by_operator(const Tensor& t) {
-  static Operator* op = find_operator("aten::view_as", "");
-  Value args[] = {tensor_value(t), tensor_value(t)};
-  return tensor_by(*op, args, 2);
-}
-
 static void mark_result(Operator& op, const Value* args, size_t n, const Answer& result) {
   if (op.kind == Operator::View && n > 0 && args[0].is_tensor() && !below_handler) mark_views(op, args, n, result);
 }

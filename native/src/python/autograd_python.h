@@ -32,7 +32,6 @@ int bind_saved(PyObject* module);     // saved_object.cpp
 int bind_backward(PyObject* module);  // bind_backward.cpp
 int bind_anomaly(PyObject* module);   // anomaly.cpp
 int bind_autograd_methods();          // autograd_methods.cpp
-void install_engine_ops();            // engine_ops.cpp
 
 // Of a tensor's attributes about gradients (bind_autograd.cpp), for its methods.
 int put_requires_grad(TensorImpl*, bool on, const char* refusal);  // -1 with an error set, whose text may be `refusal`

@@ -153,7 +153,6 @@ PyGetSetDef getset[] = {attribute<[](T t) { return t.requires_grad(); }>("requir
 }  // namespace
 
 int bind_autograd(PyObject* module) {
-  install_engine_ops();
   if (add_to_tensor(nullptr, getset) < 0 || bind_autograd_methods() < 0) return -1;
   bool failed = bind_forward_mode(module) < 0 || bind_override(module) < 0 || bind_hooks() < 0 ||
                 bind_node(module) < 0 || bind_function(module) < 0 || bind_saved(module) < 0 ||

@@ -1,4 +1,5 @@
 // Where calls of operators (dispatch/call.h) meet the interpreter.
+#include "dispatch/engine_ops.h"
 #include "dispatch/sparse.h"
 #include "kernels/tensor_parameter.h"
 #include "ops/recorded_call.h"
@@ -194,6 +195,7 @@ void install_calls() {
           },
       .node = [](Operator& op) -> Ref<OperatorNode> { return make<RecordNode>(op, plan_of(op)); },
       .replay = replay_of};
+  install_engine_ops();
   recorded_call = call_recorded;
   object_to_save = [](const Value& v) -> void* {
     return v.origin ? Py_NewRef(static_cast<PyObject*>(v.origin)) : object_of(v);

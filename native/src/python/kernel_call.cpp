@@ -2,6 +2,7 @@
 #include "core/held_object.h"
 #include "core/interpreter_lock.h"
 #include "cpu/generator.h"
+#include "ops/device_copy.h"
 #include "python/dispatch.h"
 #include "python/mersenne.h"
 #include "python/owned_ref.h"
@@ -64,10 +65,19 @@ PyMethodDef functions[] = {
         "Why native kernels left calls to operators' bodies, and how often: {operator: {reason: times}}."),
     {}};
 
+void copy_with_cupy(const Tensor& self, const Tensor& src) {
+  GilAcquire gil;
+  OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.arrays.cupy_arrays"));
+  OwnedRef to = owned(wrap(self)), from = owned(wrap(src));
+  owned(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
+}
+
 }  // namespace
 
 int bind_kernel_calls(PyObject* module) {
-  interpreter_lock = {release_lock, take_lock};
+  interpreter_lock = {release_lock, take_lock, [] { return int(PyGILState_Ensure()); },
+      [](int was) { PyGILState_Release(PyGILState_STATE(was)); }};
+  copy_on_device = copy_with_cupy;
   interpreter_objects = {retain_object, release_object, type_name_of};
   GeneratorLease::take = numbers_of;
   GeneratorLease::give_back = [](void* held) { Py_DECREF(static_cast<PyObject*>(held)); };
