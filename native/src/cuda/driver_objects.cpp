@@ -175,10 +175,10 @@ CUgraphExec end_graph(int device, CUstream stream, BlockPool* pool) {
   return exec;
 }
 
-void launch_graph(int device, CUgraphExec exec, CUstream stream) {
+void launch_graph(int device, CUgraphExec exec) {
   const Driver& d = require("torch.cuda.CUDAGraph.replay");
   OnDevice current(device);
-  check(d.graph_launch(exec, stream), "cuGraphLaunch");
+  check(d.graph_launch(exec, current_stream(device)), "cuGraphLaunch");
   ++Storage::unseen_writes;
 }
 

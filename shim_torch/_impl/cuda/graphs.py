@@ -99,7 +99,7 @@ class CUDAGraph:
         """Runs the captured work on the current stream."""
         if not self._exec:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
-        _core.cuda_graph_launch(self._device, self._exec, streams.raw_stream(self._device))
+        _core.cuda_graph_launch(self._device, self._exec)
 
     def reset(self) -> None:
         """Deletes the graph."""
