@@ -227,6 +227,8 @@ def test_narrow_scores(simulated):
         "fed_back",
         "graph_training",
         "graph_optimizers",
+        "graphs_of_sizes",
+        "memory_of_sizes",
     ],
 )
 def test_compiled_functions(simulated, part):

@@ -7,7 +7,6 @@ namespace {
 
 constexpr uint64_t kMostCaptures = 8;
 constexpr std::string_view kMovesAndWrites = "an input that it writes to is another tensor at each call";
-constexpr int kCallsBefore = 2;  // kernels are compiled, libraries chosen, and inputs seen to move or not
 
 bool same(const Scalar& a, const Scalar& b) {
   return a.type == b.type && a.i == b.i && a.f == b.f && a.imag == b.imag && a.big == b.big;
@@ -82,7 +81,8 @@ void Replay::look_at_steps() {
       on_cpu_.push_back(int32_t(s));
 }
 
-Replay::Replay(Ref<Program> program) : program_(std::move(program)) {
+Replay::Replay(Ref<Program> program, Ref<GraphMemory> memory, int calls_before)
+    : program_(std::move(program)), memory_(std::move(memory)), calls_before_(calls_before) {
   look_at_steps();
   const Steps& steps = program_->steps();
   std::vector<bool> written(steps.storages.size());
@@ -152,7 +152,7 @@ void Replay::look_at(Storages storages) {
       i.moves = true;
       graph_ = {};
     }
-    if (calls_ >= kCallsBefore && i.moves && i.written) last_was_ = kMovesAndWrites;
+    if (calls_ >= calls_before_ && i.moves && i.written) last_was_ = kMovesAndWrites;
   }
 }
 
@@ -174,7 +174,7 @@ void Replay::run(Storages storages, std::span<const Scalar> parameters) {
     return;
   }
   if (graph_ && (settings_ != cuda::settings || !same_numbers(parameters))) graph_ = {};
-  if (!why_not_.empty() || !fits(storages) || calls_++ < kCallsBefore) return run_plain(storages, parameters);
+  if (!why_not_.empty() || !fits(storages) || calls_++ < calls_before_) return run_plain(storages, parameters);
   last_was_ = "replayed";
   if (program_->renew_copies(storages)) graph_ = {};
   if (!graph_) {
@@ -214,7 +214,7 @@ void Replay::capture(Storages storages, std::span<const Scalar> parameters) {
   numbers_ = launches ? std::make_unique<cuda::GraphNumbers>(device, launches) : nullptr;
   {
     const cuda::WithGraphNumbers with(numbers_.get());
-    graph_ = CapturedGraph::of(device, [&] { program_->run_renewed(all, parameters); });
+    graph_ = CapturedGraph::of(device, memory_, [&] { program_->run_renewed(all, parameters); });
   }
   parameters_.assign(parameters.begin(), parameters.end());
   const std::vector<StorageSlot>& slots = program_->steps().storages;

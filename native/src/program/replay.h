@@ -12,7 +12,9 @@ namespace shim::program {
 
 class Replay : public RefCounted {
  public:
-  explicit Replay(Ref<Program>);
+  // Before the capture kernels are compiled, algorithms of libraries measured at their third use, and inputs seen to move or not: in
+  // `calls_before`, and in the eager call that the program was learned from, if there was one.
+  explicit Replay(Ref<Program>, Ref<GraphMemory> = make<GraphMemory>(), int calls_before = 2);
   // As Program::run. The results of the run before are void then: their memory is asked for in vain, a RuntimeError.
   void run(Storages, std::span<const Scalar> parameters);
 
@@ -57,12 +59,13 @@ class Replay : public RefCounted {
   std::vector<size_t> renewing_;    // the steps whose numbers are renewed
   std::vector<int32_t> on_cpu_;     // inputs that these read and write
   std::unique_ptr<cuda::GraphNumbers> numbers_;
+  Ref<GraphMemory> memory_;
   Ref<CapturedGraph> graph_;
   std::vector<std::pair<int32_t, Ref<Storage>>> kept_;  // what the graph gives, as it was captured
   std::vector<Ref<Storage>> given_;                     // by the last run
   Counts counts_;
   std::string why_not_;
-  int calls_ = 0;
+  int calls_ = 0, calls_before_;
   uint64_t settings_ = 0;  // of libraries, as they were at the capture
   std::string last_was_;
 };

@@ -30,10 +30,12 @@ struct OnStream {
 
 CapturedGraph::~CapturedGraph() {
   if (driver().loaded && exec_) driver().graph_exec_destroy(exec_);
-  if (pool_) release_graph_pool(pool_);
+  if (!memory_) return;
+  release_graph_pool(memory_->pool_);
+  if (!--memory_->graphs_) memory_->pool_ = nullptr;
 }
 
-Ref<CapturedGraph> CapturedGraph::of(int device, const std::function<void()>& work) {
+Ref<CapturedGraph> CapturedGraph::of(int device, Ref<GraphMemory> memory, const std::function<void()>& work) {
   const Driver& d = driver();
   CHECK(Kind::Runtime, d.stream_create && d.capture_begin && d.capture_end && d.graph_instantiate && d.graph_launch,
       "the CUDA driver has no graphs");
@@ -44,23 +46,25 @@ Ref<CapturedGraph> CapturedGraph::of(int device, const std::function<void()>& wo
   CHECK(Kind::Runtime, current_stream(device) == stream, "CuPy has chosen another stream for this thread");
   auto made = make<CapturedGraph>();
   made->device_ = device;
-  made->pool_ = begin_graph_pool(device, nullptr);
+  BlockPool* const pool = memory->pool_ = begin_graph_pool(device, memory->pool_);
+  ++memory->graphs_;
+  made->memory_ = std::move(memory);
   CUgraph graph = nullptr;
   try {
     check(driver().capture_begin(stream, kRelaxed), "cuStreamBeginCapture");
   } catch (...) {
-    end_graph_pool(made->pool_);
+    end_graph_pool(pool);
     throw;
   }
   try {
     work();
   } catch (...) {  // the stream can be used again
-    end_graph_pool(made->pool_);
+    end_graph_pool(pool);
     driver().capture_end(stream, &graph);
     if (graph) driver().graph_destroy(graph);
     throw;
   }
-  end_graph_pool(made->pool_);
+  end_graph_pool(pool);
   check(driver().capture_end(stream, &graph), "cuStreamEndCapture");
   const CUresult r = driver().graph_instantiate(&made->exec_, graph, 0);
   driver().graph_destroy(graph);
@@ -70,7 +74,10 @@ Ref<CapturedGraph> CapturedGraph::of(int device, const std::function<void()>& wo
 
 void CapturedGraph::launch() const {
   const OnDevice here(device_);
-  check(driver().graph_launch(exec_, current_stream(device_)), "cuGraphLaunch");
+  const CUstream now = current_stream(device_);
+  if (memory_->graphs_ > 1) order_streams(memory_->last_, device_, now, device_);
+  memory_->last_ = now;
+  check(driver().graph_launch(exec_, now), "cuGraphLaunch");
 }
 
 }  // namespace shim::program

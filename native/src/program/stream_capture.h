@@ -7,17 +7,27 @@
 
 namespace shim::program {
 
+class CapturedGraph;
+
+// What graphs that are never replayed at once may have in common: what one of them needs only while it runs, the others write over.
+class GraphMemory : public RefCounted {
+  friend CapturedGraph;
+  size_t graphs_ = 0;
+  cuda::BlockPool* pool_ = nullptr;  // while there are any
+  cuda::CUstream last_ = nullptr;    // that one of them was launched on
+};
+
 class CapturedGraph : public RefCounted {
  public:
   ~CapturedGraph() override;
   // Runs `work` on a stream of its own, where nothing is executed. Throws what it throws, and where the capture is invalid.
-  static Ref<CapturedGraph> of(int device, const std::function<void()>& work);
+  static Ref<CapturedGraph> of(int device, Ref<GraphMemory>, const std::function<void()>& work);
   void launch() const;  // on the current stream
 
  private:
   int device_ = 0;
   cuda::CUgraphExec exec_ = nullptr;
-  cuda::BlockPool* pool_ = nullptr;
+  Ref<GraphMemory> memory_;
 };
 
 }  // namespace shim::program

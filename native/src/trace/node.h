@@ -111,6 +111,8 @@ struct Tree {
   bool graphs = false;   // a Program on CUDA runs as a graph, once it was called a few times
   bool resizes = false;  // other sizes are no way of their own
   std::map<Stretch, Together> programs;
+  std::map<std::pair<const TreeNode*, const TreeNode*>, Ref<program::GraphMemory>>
+      graph_memory;                             // of a stretch's graphs, one a size
   uint64_t cleared = 0;                         // how often all of them went
   static constexpr size_t kMostPrograms = 512;  // a model with kernels of libraries has dozens of stretches a call
   Ref<HeldObject> backend;                      // a function that is given what is deferred as a graph; null: Programs

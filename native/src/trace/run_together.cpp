@@ -137,6 +137,8 @@ struct Memory {
   }
 };
 
+const TreeNode* of_tree(const TreeNode* n) { return n->stands_for ? n->stands_for : n; }
+
 // What a stretch runs as: known, or made now. Null: there are too many.
 const Together* looked_up(
     Session& session, Path path, std::span<const Scalar> numbers, const Slots& storages, const Memory& memory) {
@@ -155,11 +157,13 @@ const Together* looked_up(
     return nullptr;
   }
   Together made{program_of(path, numbers, storages), {}};
-  if (tree.graphs) made.replay = make<program::Replay>(made.program);
+  if (tree.graphs) {  // of another size, a graph of its own
+    auto& memory = tree.graph_memory[{of_tree(stretch.first), of_tree(stretch.last)}];
+    if (!memory) memory = make<program::GraphMemory>();
+    made.replay = make<program::Replay>(made.program, memory, stretch.resized.empty() ? 2 : 3);
+  }
   return &tree.programs.emplace(std::move(stretch), std::move(made)).first->second;
 }
-
-const TreeNode* of_tree(const TreeNode* n) { return n->stands_for ? n->stands_for : n; }
 
 // The same, from what is known of the stretch that ended here last: where nothing else is to be looked up.
 const Together* known_or_looked_up(Session& session, Path path, std::span<const Scalar> numbers, const Slots& storages,
@@ -209,6 +213,7 @@ bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers
   } else {
     session.planned = true;
     seldom.program = program_of(path, numbers, storages);
+    if (session.tree().graphs) ++told.graphs["of sizes that are not kept"];
     together = &seldom;
   }
   if (!together) return false;

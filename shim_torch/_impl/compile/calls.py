@@ -71,7 +71,7 @@ class Compiled:
         if backend is not None:  # what makes its graphs stands on torch.fx, which stands on this
             importlib.import_module("shim_torch._impl.compile.backends")
         graphs = together and self.settings.graphs
-        resizes = self.settings.resizes and not graphs and backend is None
+        resizes = self.settings.resizes and backend is None
         limit = self.settings.recompile_limit or _limit()
         self.trees = _core.trace_trees(limit, together, graphs, resizes, backend)
         told_each = self.seen is not None
@@ -172,8 +172,8 @@ def note_settings(settings: Settings) -> None:
         if name.replace("-", "_") in GRAPHS:
             continue
         reasons["torch.compile", f"the option {name} makes no difference"] += 1
-    if settings.dynamic and (settings.graphs or callable(settings.backend)):
-        reasons["torch.compile", "dynamic=True: each shape is a way of its own, for graphs and for backends"] += 1
+    if settings.dynamic and callable(settings.backend):
+        reasons["torch.compile", "dynamic=True: each shape is a way of its own, for backends that are functions"] += 1
 
 
 stance: Any = "default"  # what torch.compiler.set_stance() was given
