@@ -59,6 +59,38 @@ def test_training(device, mode):
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-5)
 
 
+def test_batches_of_several_sizes_are_graphs(device):
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(32, 64), torch.nn.LayerNorm(64), torch.nn.GELU(), torch.nn.Linear(64, 10)]
+    first = torch.nn.Sequential(*layers).to(device)
+    second = copy.deepcopy(first)
+    before = {how: calls.graphs[how] for how in ("captured", "replayed")}
+    learned = []
+    losses = []
+    for model, wrap in ((first, lambda f: f), (second, lambda f: torch.compile(f, mode="reduce-overhead"))):
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+
+        def step(x, labels, model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), labels)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        run = wrap(step)
+        torch.manual_seed(1)
+        told = []
+        for i in range(36):
+            n = (16, 48, 7)[i % 3]
+            told.append(run(torch.randn(n, 32, device=device), torch.arange(n, device=device) % 10).item())
+            learned.append(calls.counts["learned"])
+        losses.append(told)
+    torch.testing.assert_close(torch.tensor(losses[1]), torch.tensor(losses[0]), rtol=1e-4, atol=1e-5)
+    assert len(set(learned[38:])) == 1, learned  # the first step makes the states
+    graphs = {how: calls.graphs[how] - n for how, n in before.items()}
+    assert graphs["captured"] >= 3 and graphs["replayed"] > 15, graphs
+
+
 def test_overwritten_results(device):
     compiled = torch.compile(chain, mode="reduce-overhead")
     x, y = torch.randn(8, 8, device=device), torch.randn(8, 8, device=device)
