@@ -16,6 +16,9 @@ from shim_torch_proxy.cli import program
 from shim_torch_proxy.metadata import METADATA
 
 INSTALLER = "shim-torch"
+VERSION = "2.13.0+shim"
+HOOK = "shim_torch_build.pth"  # of the wheel that isolated builds install (isolated.py)
+GENERATOR = f"Generator: {INSTALLER}\n"
 
 
 def installed(folder: Path) -> list[Path]:
@@ -24,9 +27,9 @@ def installed(folder: Path) -> list[Path]:
 
 
 def is_ours(info: Path) -> bool:
-    """Whether we wrote ``info``."""
-    file = info / "INSTALLER"
-    return file.is_file() and file.read_text(encoding="utf-8").strip() == INSTALLER
+    """Whether we wrote ``info``, or pip from a wheel of ours."""
+    file = info / "WHEEL"
+    return file.is_file() and GENERATOR in file.read_text(encoding="utf-8")
 
 
 def write(folder: Path, version: str) -> Path:
@@ -39,7 +42,7 @@ def write(folder: Path, version: str) -> Path:
         other = importlib.metadata.distribution("torch")
     except importlib.metadata.PackageNotFoundError:
         other = None
-    if other is not None and (other.read_text("INSTALLER") or "").strip() != INSTALLER:
+    if other is not None and GENERATOR not in (other.read_text("WHEEL") or ""):
         raise FileExistsError("a distribution torch is on sys.path already; it is left alone")
     try:
         spec = importlib.util.find_spec("torch")
@@ -60,15 +63,25 @@ def write(folder: Path, version: str) -> Path:
     return info
 
 
+def texts(version: str) -> dict[str, str]:
+    """The files of the distribution's metadata."""
+    wheel = f"Wheel-Version: 1.0\n{GENERATOR}Root-Is-Purelib: true\nTag: py3-none-any\n"
+    metadata = METADATA.format(version=version)
+    return {"METADATA": metadata, "INSTALLER": f"{INSTALLER}\n", "top_level.txt": "\n", "WHEEL": wheel}
+
+
+def recorded(name: str, text: str) -> str:
+    """A file's line in RECORD."""
+    data = text.encode()
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    return f"{name},sha256={digest},{len(data)}\n"
+
+
 def _fill(folder: Path, name: str, version: str) -> None:
-    files = {"METADATA": METADATA.format(version=version), "INSTALLER": f"{INSTALLER}\n", "top_level.txt": "\n"}
-    files["WHEEL"] = "Wheel-Version: 1.0\nGenerator: shim-torch\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     record = ""
-    for file, text in files.items():
-        data = text.encode()
-        (folder / file).write_bytes(data)
-        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-        record += f"{name}/{file},sha256={digest},{len(data)}\n"
+    for file, text in texts(version).items():
+        (folder / file).write_bytes(text.encode())
+        record += recorded(f"{name}/{file}", text)
     (folder / "RECORD").write_text(f"{record}{name}/RECORD,,\n", encoding="utf-8")
 
 
@@ -77,6 +90,7 @@ def remove(folder: Path) -> list[Path]:
     gone = [info for info in installed(folder) if is_ours(info)]
     for info in gone:
         shutil.rmtree(info)
+        (folder / HOOK).unlink(missing_ok=True)
     return gone
 
 
@@ -143,7 +157,7 @@ def main(undo: bool, version: str | None) -> int:
     from packaging.version import InvalidVersion, Version
 
     try:
-        wanted = str(Version(version or "2.13.0+shim"))
+        wanted = str(Version(version or VERSION))
         print(f"wrote {write(folder, wanted)}\nundo with: {program()} provide --remove")
         for line in about_unsatisfied(unsatisfied(folder)):
             print(line)

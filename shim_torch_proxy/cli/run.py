@@ -52,6 +52,10 @@ def main(
     sys.argv = ["-c" if is_command else target, *arguments]
     if children:
         child.announce()
+        if is_module and target in ("pip", "build"):
+            from shim_torch_proxy.cli import isolated
+
+            isolated.announce(version)
     if is_module:
         return _run_module(target, table)
     if is_command or target == "-":
