@@ -89,7 +89,7 @@ ALL = [
         ("tests/norm/test_*.py", "tests/attention/test_*.py", "tests/utils/test_*.py", "tests/moe/test_*.py"),
         leave_out=("trtllm", "sm100", "sm120", "blackwell", "comm"),
         keep=1,
-        cheap="norm activation page rope",
+        cheap="norm activation page rope sampling",
         cheap_keep=6,
     ),
     Suite("vllm", ("vllm",), ("tests/**/test_*.py",)),
