@@ -10,6 +10,7 @@ from shim_torch._impl.core_names.dispatch import (
     DispatchKey,
     DispatchKeySet,
     _AutoDispatchBelowAutograd,
+    _dispatch_has_kernel_for_dispatch_key,
     _dispatch_tls_local_exclude_set,
     _dispatch_tls_local_include_set,
     _ExcludeDispatchKeyGuard,
@@ -134,12 +135,6 @@ def _schemas(namespace: str, name: str) -> list[Any]:
     bare = name.partition("::")[2] or name
     packet = getattr(getattr(ops, namespace), bare)
     return [getattr(packet, overload)._schema for overload in packet.overloads()]
-
-
-def _dispatch_has_kernel_for_dispatch_key(name: str, key: str) -> bool:
-    """Whether an operator has a kernel for a device's dispatch key."""
-    known = ("CPU", "CUDA", "Meta", "CompositeImplicitAutograd")
-    return bool(_core.operator_overloads(name.partition(".")[0])) and key in known
 
 
 def _dispatch_keys(tensor: Any) -> Any:

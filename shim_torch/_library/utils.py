@@ -111,8 +111,8 @@ def fill_defaults(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and keyword arguments of a call with the schema's defaults where it gave none."""
     positional = [a for a in schema.arguments if not a.kwarg_only]
-    rest = [kwargs.get(a.name, a.default_value) for a in positional[len(args) :]]
-    named = {a.name: kwargs.get(a.name, a.default_value) for a in schema.arguments if a.kwarg_only}
+    rest = [kwargs.get(a.name, a.default) for a in positional[len(args) :]]
+    named = {a.name: kwargs.get(a.name, a.default) for a in schema.arguments if a.kwarg_only}
     return (*args, *rest), named
 
 

@@ -122,6 +122,21 @@ def _dispatch_tls_local_include_set() -> DispatchKeySet:
     return DispatchKeySet(("BackendSelect", "ADInplaceOrView"))
 
 
+def _dispatch_has_kernel_for_dispatch_key(name: str, key: str) -> bool:
+    """Whether an operator has a kernel for a dispatch key: of a library's operators those that it registered."""
+    qualified, _, overload = name.partition(".")
+    if overload not in _core.operator_overloads(qualified):
+        raise RuntimeError(f"operator {name} does not exist")
+    registered = _core.kernels_of(qualified, overload)
+    if key in registered or not qualified.startswith("aten::"):
+        return key in registered
+    from shim_torch._impl.transforms.torch_dispatch import consists_of_operators
+
+    if consists_of_operators(qualified, overload):
+        return key == "CompositeImplicitAutograd"
+    return key in ("CPU", "CUDA", "Meta", "Autograd")
+
+
 def keys_of(tensor: Any) -> DispatchKeySet:
     """The dispatch keys of a tensor."""
     kind = type(tensor)

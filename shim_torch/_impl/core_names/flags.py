@@ -174,6 +174,26 @@ def _set_warnAlways(value: bool, /) -> None:
     set_warn_always(value)
 
 
+def _get_autograd_fallback_mode() -> str:
+    """What becomes of results of an operator without a gradient formula: nothing, only calls within its kernel record history."""
+    return "nothing"
+
+
+def _set_autograd_fallback_mode(mode: str, /) -> None:
+    """Takes ``"nothing"``. Errors: NotImplementedError for ``"warn"``, under which PyTorch warns when a gradient would pass."""
+    if not isinstance(mode, str):
+        raise TypeError(
+            f"_set_autograd_fallback_mode(): incompatible function arguments: a str, not {type(mode).__name__}"
+        )
+    if mode == "warn":
+        raise NotImplementedError(
+            "torch._C._set_autograd_fallback_mode('warn') is not supported by shim-torch: results of an operator without a gradient "
+            "formula get no history of their own"
+        )
+    if mode != "nothing":
+        raise RuntimeError(f"Unsupported AutogradFallbackMode: {mode}")
+
+
 _missing = _module_getattr("shim_torch._C")
 
 

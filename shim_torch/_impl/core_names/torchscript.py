@@ -59,6 +59,27 @@ def _jit_clear_class_registry() -> None:
     """There are no scripted classes."""
 
 
+def _jit_resolve_packet(name: str, /, *args: Any, **kwargs: Any) -> str:
+    """The name of the overload that a call is of, by the types of its arguments.
+
+    Errors: RuntimeError for no operator, and where no overload takes them.
+    """
+    from shim_torch._impl.library.overload_choice import overload_of
+    from shim_torch._ops import ops
+
+    namespace, _, bare = name.partition("::")
+    packet = getattr(getattr(ops, namespace), bare, None)
+    if packet is None:
+        raise RuntimeError(f"No such operator {name}")
+    found = overload_of(packet, args, kwargs)
+    if found is None:
+        shown = [f"{s}" for s in packet._schemas.values()]
+        raise RuntimeError(
+            "Overloaded torch operator invoked from Python failed to match any schema:\n" + "\n".join(shown)
+        )
+    return found
+
+
 class Type:
     """The class of types in TorchScript; schemas have texts here."""
 

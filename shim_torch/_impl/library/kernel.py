@@ -37,7 +37,7 @@ def _in_order(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> lis
         if argument.name in kwargs:
             found.append(kwargs[argument.name])
         elif argument.has_default_value():
-            found.append(argument.default_value)
+            found.append(argument.default)
         else:
             raise RuntimeError(
                 f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: {schema}"

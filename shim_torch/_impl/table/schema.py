@@ -79,6 +79,24 @@ class AliasInfo:
         self.after_set = after_set
 
 
+# The numbers of PyTorch's ScalarType.
+SCALAR_TYPES = (
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 qint32 bfloat16 "
+    "quint4x2 quint2x4 bits1x8 bits2x4 bits4x2 bits8 bits16 float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 "
+    "uint32 uint64 uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7 float8_e8m0fnu "
+    "float4_e2m1fn_x2"
+).split()
+_LAYOUTS = "strided sparse_coo sparse_csr _mkldnn sparse_csc sparse_bsr sparse_bsc jagged".split()
+_MEMORY_FORMATS = "contiguous_format preserve_format channels_last channels_last_3d".split()
+
+
+def _number_of(value: Any) -> Any:
+    for kind, names in ((_core.dtype, SCALAR_TYPES), (_core.layout, _LAYOUTS), (_core.memory_format, _MEMORY_FORMATS)):
+        if isinstance(value, kind):
+            return names.index(str(value).removeprefix("torch."))
+    return value
+
+
 class Argument:
     """One argument or return of a schema."""
 
@@ -86,7 +104,7 @@ class Argument:
         (
             self.name,
             kind,
-            self.default_value,
+            self.default,  # as calls take it
             self._defaulted,
             self.kwarg_only,
             self.is_out,
@@ -101,6 +119,11 @@ class Argument:
     def has_default_value(self) -> bool:
         """Whether calls may leave it out."""
         return bool(self._defaulted)
+
+    @property
+    def default_value(self) -> Any:
+        """The default; a dtype, layout or memory format as its number, as in the schema's text."""
+        return _number_of(self.default)
 
     @property
     def is_write(self) -> bool:

@@ -9,6 +9,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.table.aten_declare import aten, package
 from shim_torch._impl.table.calls import aten as ops
 from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.schema import SCALAR_TYPES
 
 # --- symbols ----------------------------------------------------------------------------------------------------------
 
@@ -222,11 +223,8 @@ def _debug_has_internal_overlap(self):
     return 0
 
 
-# The numbers of PyTorch's ScalarType, as which its operators (not its functions) return a dtype.
-_NUMBERS = (
-    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool - - - bfloat16".split()
-)
+# PyTorch's operators (not its functions) return a dtype as its number.
 for _overload in ("Tensor", "Scalar", "Scalar_Tensor", "Scalar_Scalar"):
     aten(f"result_type.{_overload}", numbers="any")(
-        lambda one, two: _NUMBERS.index(str(_core.result_type(one, two))[6:])
+        lambda one, two: SCALAR_TYPES.index(str(_core.result_type(one, two))[6:])
     )

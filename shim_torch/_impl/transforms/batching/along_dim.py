@@ -27,7 +27,7 @@ def bound(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 def _defaults(func: Any, given: dict[str, Any], *names: str) -> None:
     for a in func._schema.arguments:
         if a.name in names and a.name not in given:
-            given[a.name] = a.default_value
+            given[a.name] = a.default
 
 
 def called(func: Any, given: dict[str, Any]) -> Any:

@@ -53,7 +53,7 @@ class Decomposition:
             self._arguments = self._op._schema.arguments
         bound = [*args]
         for argument in self._arguments[len(args) :]:
-            bound.append(kwargs.pop(argument.name) if argument.name in kwargs else argument.default_value)
+            bound.append(kwargs.pop(argument.name) if argument.name in kwargs else argument.default)
         if kwargs:
             raise TypeError(f"{self.__name__}() got an unexpected keyword argument '{next(iter(kwargs))}'")
         return self._body(*(_repeated(a, v) for a, v in zip(self._arguments, bound, strict=True)))
