@@ -86,7 +86,12 @@ void set_version(TensorImpl& t, int64_t version) {
     t.storage()->version().store(uint32_t(version));
 }
 
-Tensor reversed_view(const TensorImpl& t, const Tensor& view, bool replaying) {
+bool& view_replay() {
+  static thread_local bool on = false;
+  return on;
+}
+
+Tensor reversed_view(const TensorImpl& t, const Tensor& view) {
   AutogradMeta* m = t.autograd();
   if (!m || !m->base) return {};
   const EngineOps& ops = engine_ops();
@@ -94,7 +99,7 @@ Tensor reversed_view(const TensorImpl& t, const Tensor& view, bool replaying) {
   const bool parts = is_complex(base.dtype()) && !is_complex(t.dtype()),
              pairs = !is_complex(base.dtype()) && is_complex(t.dtype());
   const bool plain = !parts && !pairs && t.is_conj == base.is_conj && t.is_neg == base.is_neg;
-  CHECK(Kind::Runtime, parts || pairs || (t.dtype() == base.dtype() && (replaying || !plain)),
+  CHECK(Kind::Runtime, parts || pairs || (t.dtype() == base.dtype() && (view_replay() || !plain)),
       "No _rev_view_func() found");
   Dims sizes(base.sizes().begin(), base.sizes().end()), strides(base.strides().begin(), base.strides().end());
   Tensor r = view;

@@ -20,7 +20,8 @@ void set_memory(TensorImpl&, const Ref<Storage>&, IntArrayRef sizes, IntArrayRef
 void resize_memory(TensorImpl&, IntArrayRef sizes, std::optional<MemoryFormat>);
 // The base of `self`, seen from memory that a view like it lies in: as PyTorch's inverses that are views do, it takes the base's
 // sizes, strides and offset. A view of other bits (view(dtype)) has none, and a view that as_strided alone can make again has
-// one only while views are replayed. Null where self is no view.
-Tensor reversed_view(const TensorImpl& self, const Tensor& view, bool replaying);
+// one only while view_replay(). Null where self is no view.
+Tensor reversed_view(const TensorImpl& self, const Tensor& view);
+bool& view_replay();  // of this thread
 
 }  // namespace shim

@@ -2,7 +2,7 @@
 #include <unordered_map>
 
 #include "python/autograd_python.h"
-#include "python/module_function.h"
+#include "python/schema_function.h"
 
 namespace shim {
 namespace {
@@ -50,16 +50,13 @@ bool has_nan(const Tensor& t) {
   return helper("_has_nan", owned(wrap(t)).o) == Py_True;
 }
 
-void set_enabled(PyObject* enabled, std::optional<PyObject*> check_nan) {
-  bool on, nan;
-  if (!unpack_flag(enabled, "set_anomaly_enabled(): argument 'enabled' (position 1)", &on) ||
-      !unpack_flag(check_nan.value_or(Py_True), "set_anomaly_enabled(): argument 'check_nan' (position 2)", &nan))
-    throw PythonError();
+void set_enabled(bool on, bool check_nan) {
   Anomaly::enabled = on;
-  Anomaly::check_nan = nan;
+  Anomaly::check_nan = check_nan;
 }
 
-PyMethodDef anomaly_functions[] = {function<&set_enabled>("set_anomaly_enabled"),
+PyMethodDef anomaly_functions[] = {
+    schema_function<&set_enabled, "set_anomaly_enabled(bool enabled, bool check_nan=True)">(),
     function<[] { return bool(Anomaly::enabled); }>("is_anomaly_enabled"),
     function<[] { return bool(Anomaly::check_nan); }>("is_anomaly_check_nan_enabled"), {}};
 

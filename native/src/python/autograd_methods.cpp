@@ -1,34 +1,23 @@
 // Methods of torch.Tensor about gradients: requires_grad_, detach, hooks.
 #include "autograd/attributes.h"
+#include "autograd/nodes.h"
 #include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/autograd_python.h"
 #include "python/batching.h"
-#include "python/module_parameters.h"
 #include "python/object_methods.h"
+#include "python/schema_function.h"
 #include "python/torch_dispatch.h"
-#include "python/tensor_type.h"
-#include "python/view_functions.h"
 
 namespace shim {
 
 namespace {
 
-PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"requires_grad", nullptr};
-  PyObject* on = Py_True;
-  if (PyTuple_GET_SIZE(args) > 1)
-    return PyErr_Format(PyExc_TypeError, "requires_grad_() takes from 0 to 1 positional arguments but %zd were given",
-        PyTuple_GET_SIZE(args));
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", const_cast<char**>(names), &on)) return nullptr;
-  if (!PyBool_Check(on))
-    return PyErr_Format(PyExc_TypeError, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",
-        Py_TYPE(on)->tp_name);
-  if (__builtin_expect(running_transforms != 0, 0) && refuse_under_transforms("requires_grad_()")) return nullptr;
-  return put_requires_grad(unwrap(self), on == Py_True, "only Tensors of floating point dtype can require gradients") <
-                 0
-             ? nullptr
-             : Py_NewRef(self);
+Tensor requires_grad_(TensorImpl& t, bool on) {
+  if (__builtin_expect(running_transforms != 0, 0) && refuse_under_transforms("requires_grad_()"))
+    throw PythonError();
+  set_requires_grad(t, on, "only Tensors of floating point dtype can require gradients");
+  return Tensor(&t);
 }
 
 PyObject* detach_method(PyObject* self, PyObject*) {
@@ -65,12 +54,23 @@ PyObject* register_post_accumulate(TensorImpl& t, PyObject* f) {
   return add_hook(m.post_accumulate, make<PythonHook>(f, PythonHook::Accumulated));
 }
 
+// Of a view's steps from another base; PyTorch's visitors of what the view function holds see nothing, for ours holds its geometry.
+template <bool checked>
+Tensor replayed(TensorImpl& view, const Tensor& base, std::optional<PyObject*> ints, std::optional<PyObject*> tensors) {
+  CHECK(
+      Kind::NotImplemented, !ints && !tensors, "torch.Tensor._view_func: shim-torch calls no visitors; leave them out");
+  return replay_view(Tensor(&view), base, checked);
+}
+constexpr char kViewFunc[] =
+    "_view_func(Tensor self, Tensor new_base, Any? symint_visitor_fn=None, Any? tensor_visitor_fn=None)";
+
 using T = TensorImpl&;
-PyMethodDef methods[] = {raw_function("requires_grad_", requires_grad_),
+PyMethodDef methods[] = {schema_method<&requires_grad_, "requires_grad_(Tensor self, bool requires_grad=True)">(),
     {"detach", detach_method, METH_NOARGS, nullptr}, method_of_none<&detach_inplace>("detach_"),
     method_of_none<[](T t) { return t.autograd() && t.autograd()->base; }>("_is_view"),
-    raw_function("_view_func", view_func), raw_function("_view_func_unsafe", view_func_unsafe),
-    {"_rev_view_func_unsafe", rev_view_func_unsafe, METH_O, nullptr},
+    schema_method<&replayed<true>, kViewFunc>(), schema_method<&replayed<false>, kViewFunc>("_view_func_unsafe"),
+    schema_method<[](T t, const Tensor& view) { return reversed_view(t, view); },
+        "_rev_view_func_unsafe(Tensor self, Tensor new_view)">(),
     method_of_none<&retain_grad_method>("retain_grad"), method_of_one<&register_hook>("register_hook"),
     method_of_one<&register_post_accumulate>("register_post_accumulate_grad_hook"), {}};
 

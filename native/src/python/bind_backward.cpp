@@ -6,16 +6,11 @@
 #include "autograd/profile.h"
 #include "cpu/parallel.h"
 #include "python/autograd_python.h"
-#include "python/module_function.h"
+#include "python/schema_function.h"
 
 namespace shim {
 namespace {
 
-void set_grad_enabled(PyObject* on) {
-  bool value;
-  if (!unpack_flag(on, "set_grad_enabled(): argument 'enabled' (position 1)", &value)) throw PythonError();
-  GradMode::set(value);
-}
 void set_inference(Truth on) { InferenceMode::set(on); }
 
 // A pass started inside another one runs on the same stack; after this many levels it gets a fresh one.
@@ -133,8 +128,9 @@ PyObject* take_profile() {
 }
 
 PyMethodDef backward_functions[] = {function<&GradMode::enabled>("is_grad_enabled"),
-    function<&set_grad_enabled>("_set_grad_enabled"), function<&InferenceMode::enabled>("is_inference_mode_enabled"),
-    function<&set_inference>("_set_inference_mode"), function<&backward>("run_backward"),
+    schema_function<&GradMode::set, "set_grad_enabled(bool enabled)">(nullptr, "_set_grad_enabled"),
+    function<&InferenceMode::enabled>("is_inference_mode_enabled"), function<&set_inference>("_set_inference_mode"),
+    function<&backward>("run_backward"),
     function<[](const Tensor& view, const Tensor& base) { mark_view(view, base); }>("mark_view"),
     function<&gradient_edge_of>("gradient_edge"), function<&mark_inference>("_mark_inference"),
     function<&take_view>("take_view", "The tensor gets the geometry of a view of itself, and its place in the graph."),

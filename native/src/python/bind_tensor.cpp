@@ -5,8 +5,8 @@
 #include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/attribute.h"
+#include "python/schema_function.h"
 #include "python/wrapper.h"
-#include "python/owned_ref.h"
 
 namespace shim {
 
@@ -76,61 +76,31 @@ PyGetSetDef getset[] = {
 
 // --- methods --------------------------------------------------------------------------------------------------------------
 
-using Args = PyObject* const*;
-
-// size() and stride(): all of them without a dim, one with it.
-PyObject* one_or_all(Args args, Py_ssize_t n, PyObject* names, PyObject* all, IntArrayRef values, const char* method) {
-  const Py_ssize_t words = names ? PyTuple_GET_SIZE(names) : 0;
-  PyObject* which = n + words >= 1 ? args[0] : Py_None;
-  if (which == Py_None) return all;
-  Py_DECREF(all);
-  if (words && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dim") != 0)
-    return PyErr_Format(
-        PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", method, PyTuple_GET_ITEM(names, 0));
-  if (n + words > 1)
-    return PyErr_Format(
-        PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", method, n + words);
-  Py_ssize_t i = PyBool_Check(which) ? -1 : PyNumber_AsSsize_t(which, PyExc_IndexError);
-  if (i == -1 && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_IndexError))
-    return PyErr_Format(PyExc_ValueError, "Overflow when unpacking long long");
-  if (PyBool_Check(which) || (i == -1 && PyErr_Occurred())) {
-    PyErr_Clear();
-    return PyErr_Format(
-        PyExc_TypeError, "%s(): argument 'dim' (position 1) must be int, not %s", method, Py_TYPE(which)->tp_name);
-  }
-  return guarded([&]() -> PyObject* {
-    CHECK(Kind::Index, !values.empty(), "Dimension specified as ", i, " but tensor has no dimensions");
-    return integer(values[size_t(wrap_dim(i, int64_t(values.size())))]);
-  });
-}
-
-PyObject* size_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
-  TensorImpl* t = unwrap(self);
-  if (asks(*t)) {
-    Dims sizes(t->sizes().begin(), t->sizes().end());
-    return asked_dims(self, kAskSizes, "aten::sym_size", &sizes)
-               ? one_or_all(args, n, names, size_object(sizes), sizes, "size")
-               : nullptr;
-  }
-  return one_or_all(args, n, names, size_object(t->sizes()), t->sizes(), "size");
-}
-
 PyObject* tuple_of(IntArrayRef d) {
   return tuple_by(d.size(), [&](size_t i) { return integer(d[i]); });
 }
 
+// size() and stride(): all of them without a dim, one with it.
+template <PyObject* (*all)(IntArrayRef)> PyObject* one_or_all(IntArrayRef values, std::optional<int64_t> dim) {
+  if (!dim) return all(values);
+  CHECK(Kind::Index, !values.empty(), "Dimension specified as ", *dim, " but tensor has no dimensions");
+  return integer(values[size_t(wrap_dim(*dim, int64_t(values.size())))]);
+}
+
+PyObject* sizes_of(T t, std::optional<int64_t> dim) {
+  if (!asks(t)) return one_or_all<size_object>(t.sizes(), dim);
+  Dims sizes(t.sizes().begin(), t.sizes().end());
+  return asked_dims(object_of(t), kAskSizes, "aten::sym_size", &sizes) ? one_or_all<size_object>(sizes, dim) : nullptr;
+}
+
 bool is_compressed(const TensorImpl& t) { return is_sparse(t) && sparse_parts(t)->layout != Layout::sparse_coo; }
 
-PyObject* stride_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
-  TensorImpl* t = unwrap(self);
-  if (is_compressed(*t)) return PyErr_Format(PyExc_RuntimeError, "Sparse CSR tensors do not have strides");
-  if (asks(*t)) {
-    Dims strides(t->strides().begin(), t->strides().end());
-    return asked_dims(self, kAskStrides, "aten::sym_stride", &strides)
-               ? one_or_all(args, n, names, tuple_of(strides), strides, "stride")
-               : nullptr;
-  }
-  return one_or_all(args, n, names, tuple_of(t->strides()), t->strides(), "stride");
+PyObject* strides_of(T t, std::optional<int64_t> dim) {
+  CHECK(Kind::Runtime, !is_compressed(t), "Sparse CSR tensors do not have strides");
+  if (!asks(t)) return one_or_all<tuple_of>(t.strides(), dim);
+  Dims strides(t.strides().begin(), t.strides().end());
+  return asked_dims(object_of(t), kAskStrides, "aten::sym_stride", &strides) ? one_or_all<tuple_of>(strides, dim)
+                                                                             : nullptr;
 }
 
 PyObject* data_pointer(const TensorImpl& t) {
@@ -159,26 +129,19 @@ PyObject* numel_of(T t) {
   return asks(t) ? asked_integer(object_of(t), kAskSizes, "aten::sym_numel", t.numel()) : integer(t.numel());
 }
 
-PyObject* is_contiguous_method(PyObject* self, Args args, Py_ssize_t n, PyObject* names) {
-  TensorImpl* t = unwrap(self);
-  if (is_compressed(*t)) return PyErr_Format(PyExc_RuntimeError, "Sparse CSR tensors do not have is_contiguous");
-  const bool plain = n + (names ? PyTuple_GET_SIZE(names) : 0) == 0;
-  if (asks(*t)) return asked_contiguous(self, plain ? nullptr : args[0]);
-  if (plain) return PyBool_FromLong(t->is_contiguous());
-  return guarded([&]() -> PyObject* {
-    MemoryFormat f;
-    CHECK(Kind::Type, memory_format_of(args[0], &f),
-        "is_contiguous(): argument 'memory_format' must be torch.memory_format, not ", Py_TYPE(args[0])->tp_name);
-    return PyBool_FromLong(t->is_contiguous(f));
-  });
+PyObject* is_contiguous(T t, std::optional<MemoryFormat> given) {
+  const MemoryFormat format = given.value_or(MemoryFormat::contiguous);
+  CHECK(Kind::Runtime, !is_compressed(t), "Sparse CSR tensors do not have is_contiguous");
+  return asks(t) ? asked_contiguous(object_of(t), format) : PyBool_FromLong(t.is_contiguous(format));
 }
 
 PyObject* hash_method(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(self); }
 
-PyMethodDef methods[] = {raw_function("size", size_method), raw_function("stride", stride_method),
-    raw_function("is_contiguous", is_contiguous_method), method<dims_of_tensor>("dim"),
-    method<dims_of_tensor>("ndimension"), method<numel_of>("numel"), method<numel_of>("nelement"),
-    {"data_ptr", data_ptr_method, METH_NOARGS, nullptr},
+PyMethodDef methods[] = {schema_method<&sizes_of, "size(Tensor self, int? dim=None)">(),
+    schema_method<&strides_of, "stride(Tensor self, int? dim=None)">(),
+    schema_method<&is_contiguous, "is_contiguous(Tensor self, *, MemoryFormat? memory_format=None)">(),
+    method<dims_of_tensor>("dim"), method<dims_of_tensor>("ndimension"), method<numel_of>("numel"),
+    method<numel_of>("nelement"), {"data_ptr", data_ptr_method, METH_NOARGS, nullptr},
     method<[](T t) { return t.storage_offset(); }>("storage_offset"),
     method<[](T t) { return int64_t(t.itemsize()); }>("element_size"),
     method<[](T t) { return int64_t(t.device().is_cpu() ? -1 : t.device().index); }>("get_device"),
@@ -190,16 +153,14 @@ PyMethodDef methods[] = {raw_function("size", size_method), raw_function("stride
     method<[](T t) { return storage_of_dense(t).device().is_cuda(); }>("is_shared"),
     method<[](T t) { return t.storage()->pinned; }>("is_pinned", nullptr, METH_VARARGS),
     method<[](T t) { return storage_object(Ref<Storage>(&storage_of_dense(t))); }>("untyped_storage"),
-    raw_function("set_", tensor_set), raw_function("resize_", tensor_resize),
-    {"__hash__", hash_method, METH_NOARGS, nullptr},
-    raw_function("_make_subclass", make_subclass, nullptr, METH_STATIC),
-    raw_function("_make_wrapper_subclass", wrapper_subclass, nullptr, METH_STATIC), {}};
+    {"__hash__", hash_method, METH_NOARGS, nullptr}, {}};
 
 }  // namespace
 
 int bind_tensor(PyObject* module) {
   if (make_tensor_types(module) < 0) return -1;
-  return add_to_tensor(methods, getset) < 0 ? -1 : bind_tensor_numbers();
+  if (add_to_tensor(methods, getset) < 0 || bind_tensor_set() < 0 || bind_wrappers() < 0) return -1;
+  return bind_tensor_numbers();
 }
 
 }  // namespace shim

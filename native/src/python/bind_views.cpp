@@ -3,7 +3,7 @@
 #include "core/math_bits.h"
 #include "cpu/indexing.h"
 #include "python/module_parameters.h"
-#include "python/view_functions.h"
+#include "python/schema_function.h"
 
 namespace shim {
 namespace {
@@ -104,7 +104,9 @@ PyMethodDef views_functions[] = {function<&swap_tensors_>("_swap_tensor_impl"),
     function<[](Sizes shape, int64_t numel) { return infer_size(shape, numel); }>("infer_size"),
     function<[](Sizes shape) { return contiguous_strides(shape); }>("contiguous_strides"),
     function<[](TensorImpl& t) { t.bump_version(); }>("bump_version"), function<&set_version>("set_version"),
-    function<&set_view_replay>("_set_view_replay_enabled"), function<&is_view_replay>("_is_view_replay_enabled"),
+    schema_function<[](bool on) { return std::exchange(view_replay(), on); }, "set_view_replay_enabled(bool enabled)">(
+        nullptr, "_set_view_replay_enabled"),
+    function<[] { return bool(view_replay()); }>("_is_view_replay_enabled"),
     function<[](PyObject* type) { out_of_memory_type = Py_NewRef(type); }>("set_out_of_memory_type"),
     function<[](PyObject* type) { ParameterType = Py_NewRef(type); }>("set_parameter_type"), {}};
 

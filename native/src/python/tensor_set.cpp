@@ -2,8 +2,7 @@
 #include "autograd/attributes.h"
 #include "core/sparse.h"
 #include "ops/kernels.h"
-#include "python/tensor_type.h"
-#include "python/owned_ref.h"
+#include "python/schema_function.h"
 #include "core/uninitialized.h"
 
 namespace shim {
@@ -19,96 +18,54 @@ void check_storage_dtype(PyObject* source, DType wanted) {
       " for argument 1 'storage'");
 }
 
-}  // namespace
+using OptionalDims = std::optional<IntArrayRef>;
 
-PyObject* tensor_set(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
-  PyObject *source = nullptr, *from = nullptr, *size = nullptr, *stride = nullptr;
-  int64_t offset = 0;
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "|OOOO:set_", const_cast<char**>(names), &source, &from, &size, &stride))
-    return nullptr;
-  if (from && !unpack_int(from, &offset)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    CHECK(Kind::Runtime, !is_sparse(*t) && !(source && is_tensor(source) && is_sparse(*unwrap(source))),
-        "set_: sparse tensors have no storage to set");
-    Ref<Storage> storage;
-    Dims sizes, strides;
-    if (source && is_tensor(source)) {
-      TensorImpl* s = unwrap(source);
-      CHECK(Kind::Runtime, s->dtype() == t->dtype(), "Could not set tensor of type ", dtype_name(s->dtype()),
-          " to a tensor of type ", dtype_name(t->dtype()));
-      sizes.assign(s->sizes().begin(), s->sizes().end());
-      strides.assign(s->strides().begin(), s->strides().end());
-      offset = size ? offset : s->storage_offset();
-      storage = s->storage();
-    } else if (source) {
-      storage = storage_of(source);
-      CHECK(Kind::Type, storage, "set_(): argument 'source' must be Tensor or Storage, not ", Py_TYPE(source)->tp_name);
-      check_storage_dtype(source, t->dtype());
-      sizes = {int64_t(storage->nbytes() / t->itemsize())};
-      strides = {1};
-    } else {
-      storage = allocate(0, t->device());
-      sizes = {0};
-      strides = {1};
-    }
-    if (size) {
-      if (!dims_of(size, &sizes)) return nullptr;
-      strides = contiguous_strides(sizes);
-    }
-    if (stride && !dims_of(stride, &strides)) return nullptr;
-    set_memory(*t, storage, sizes, strides, offset);
-    return Py_NewRef(self);
-  });
+Tensor set(TensorImpl& t, std::optional<PyObject*> source, int64_t offset, OptionalDims size, OptionalDims stride) {
+  const TensorImpl* like = source && is_tensor(*source) ? unwrap(*source) : nullptr;
+  CHECK(Kind::Runtime, !is_sparse(t) && !(like && is_sparse(*like)), "set_: sparse tensors have no storage to set");
+  Ref<Storage> storage;
+  Dims sizes{0}, strides{1};
+  if (like) {
+    CHECK(Kind::Runtime, like->dtype() == t.dtype(), "Could not set tensor of type ", dtype_name(like->dtype()),
+        " to a tensor of type ", dtype_name(t.dtype()));
+    sizes.assign(like->sizes().begin(), like->sizes().end());
+    strides.assign(like->strides().begin(), like->strides().end());
+    if (!size) offset = like->storage_offset();
+    storage = like->storage();
+  } else if (source) {
+    storage = storage_of(*source);
+    CHECK(Kind::Type, storage, "set_(): argument 'source' must be Tensor or Storage, not ", Py_TYPE(*source)->tp_name);
+    check_storage_dtype(*source, t.dtype());
+    sizes = {int64_t(storage->nbytes() / t.itemsize())};
+  } else {
+    storage = allocate(0, t.device());
+  }
+  if (size) {
+    sizes.assign(size->begin(), size->end());
+    strides = contiguous_strides(sizes);
+  }
+  if (stride) strides.assign(stride->begin(), stride->end());
+  set_memory(t, storage, sizes, strides, offset);
+  return Tensor(&t);
 }
 
-namespace {
-
-// The new sizes of resize_(size) or resize_(2, 3), as they were given; null with an error set.
-PyObject* given_sizes(PyObject* args, PyObject* kwargs) {
-  PyObject* named = kwargs ? PyDict_GetItemString(kwargs, "size") : nullptr;
-  PyObject* key;
-  Py_ssize_t at = 0;
-  while (kwargs && PyDict_Next(kwargs, &at, &key, nullptr))
-    if (PyUnicode_CompareWithASCIIString(key, "size") != 0 &&
-        PyUnicode_CompareWithASCIIString(key, "memory_format") != 0)
-      return PyErr_Format(PyExc_TypeError, "resize_() got an unexpected keyword argument '%U'", key);
-  const Py_ssize_t count = PyTuple_GET_SIZE(args);
-  if (named && count) return PyErr_Format(PyExc_TypeError, "resize_() got multiple values for argument 'size'");
-  if (!named && !count)
-    return PyErr_Format(PyExc_TypeError, "resize_() missing 1 required positional arguments: \"size\"");
-  PyObject* size = named                                                     ? named
-                   : count == 1 && !PyIndex_Check(PyTuple_GET_ITEM(args, 0)) ? PyTuple_GET_ITEM(args, 0)
-                                                                             : args;
-  if (PyTuple_Check(size) || PyList_Check(size) || PyLong_Check(size)) return size;
-  return PyErr_Format(
-      PyExc_TypeError, "resize_(): argument 'size' (position 1) must be tuple of ints, not %s", Py_TYPE(size)->tp_name);
+PyObject* resize(TensorImpl& t, IntArrayRef sizes, std::optional<MemoryFormat> format) {
+  const OwnedRef self = owned(wrap(Tensor(&t)));
+  if (is_sparse(t)) return PyObject_CallMethod(self, "_resize_sparse_", "N", size_object(sizes));
+  const size_t had = t.storage()->nbytes();
+  resize_memory(t, sizes, format);
+  if (fill_uninitialized && t.storage()->nbytes() > had)
+    owned(PyObject_CallMethod(self, "_fill_grown", "n", Py_ssize_t(had)));
+  return Py_NewRef(self.o);
 }
+
+PyMethodDef set_methods[] = {
+    schema_method<&set,
+        "set_(Tensor self, Any? source=None, int storage_offset=0, int[]? size=None, int[]? stride=None)">(),
+    schema_method<&resize, "resize_(Tensor self, int[] size, *, MemoryFormat? memory_format=None)">(), {}};
 
 }  // namespace
 
-PyObject* tensor_resize(PyObject* self, PyObject* args, PyObject* kwargs) {
-  PyObject* size = given_sizes(args, kwargs);
-  if (!size) return nullptr;
-  PyObject* layout = kwargs ? PyDict_GetItemString(kwargs, "memory_format") : nullptr;
-  MemoryFormat format = MemoryFormat::contiguous;
-  if (layout && layout != Py_None && !memory_format_of(layout, &format))
-    return PyErr_Format(PyExc_TypeError, "resize_(): argument 'memory_format' must be torch.memory_format, not %s",
-        Py_TYPE(layout)->tp_name);
-  Dims sizes;
-  if (!dims_of(size, &sizes)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    TensorImpl* t = unwrap(self);
-    if (is_sparse(*t)) return PyObject_CallMethod(self, "_resize_sparse_", "O", size);
-    const auto wanted = layout && layout != Py_None ? std::optional(format) : std::nullopt;
-    const size_t had = t->storage()->nbytes();
-    resize_memory(*t, sizes, wanted);
-    if (fill_uninitialized && t->storage()->nbytes() > had)
-      owned(PyObject_CallMethod(self, "_fill_grown", "n", Py_ssize_t(had)));
-    return Py_NewRef(self);
-  });
-}
+int bind_tensor_set() { return add_to_tensor(set_methods, nullptr); }
 
 }  // namespace shim

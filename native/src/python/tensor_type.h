@@ -12,8 +12,7 @@ bool dims_of(PyObject* o, Dims* out);                 // a sequence of int (or o
 PyObject* number_object(const void* element, DType);  // one element as a Python number
 Ref<Storage> storage_of(PyObject*);                   // null if it is none
 
-PyObject* tensor_set(PyObject* self, PyObject* args, PyObject* kwargs);     // Tensor.set_ (tensor_set.cpp)
-PyObject* tensor_resize(PyObject* self, PyObject* args, PyObject* kwargs);  // Tensor.resize_
-int bind_tensor_numbers();                                                  // tensor_numbers.cpp
+int bind_tensor_numbers();  // tensor_numbers.cpp
+int bind_tensor_set();      // tensor_set.cpp
 
 }  // namespace shim

@@ -3,27 +3,31 @@
 
 #include <string_view>
 
-#include "python/owned_ref.h"
-#include "python/tensor_type.h"
+#include "autograd/attributes.h"
+#include "kernels/option_parameters.h"
+#include "python/schema_function.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
 namespace {
 
-// What a wrapper leaves to its handler, by PyTorch's arguments; false with an error.
-bool asks_of(PyObject* policy, int device, int layout, uint8_t* asks) {
-  *asks = uint8_t((device ? kAskDevice : 0) | (layout ? kAskLayout : 0));
-  if (policy == Py_None) return true;
-  const char* name = PyUnicode_Check(policy) ? PyUnicode_AsUTF8(policy) : nullptr;
-  const std::string_view given = name ? name : "";
-  if (given == "sizes")
-    *asks |= kAskSizes | kAskStrides;
-  else if (given == "strides")
-    *asks |= kAskStrides;
-  else
-    return PyErr_Format(PyExc_ValueError, "Unknown sizes_strides_policy: %S; expected 'strides' or 'sizes'", policy),
-           false;
-  return true;
+using Policy = std::optional<std::string_view>;
+
+// What a wrapper leaves to its handler, by PyTorch's arguments.
+uint8_t asks_of(Policy policy, bool device, bool layout) {
+  CHECK(Kind::Value, !policy || policy == "sizes" || policy == "strides", "Unknown sizes_strides_policy: ", *policy,
+      "; expected 'strides' or 'sizes'");
+  const int geometry = !policy ? 0 : policy == "sizes" ? kAskSizes | kAskStrides : kAskStrides;
+  return uint8_t(geometry | (device ? kAskDevice : 0) | (layout ? kAskLayout : 0));
+}
+
+PyTypeObject* subclass_of_tensor(PyObject* cls) {
+  CHECK(Kind::Type, PyType_Check(cls), "cls must be a type (got ", Py_TYPE(cls)->tp_name, ")");
+  auto* type = reinterpret_cast<PyTypeObject*>(cls);
+  CHECK(Kind::Type, PyType_IsSubtype(type, TensorBaseType),
+      "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class "
+      "inherits from Tensor.");
+  return type;
 }
 
 // The handler's answer; null without an error where it has none (None, or the handlers are off).
@@ -67,92 +71,65 @@ PyObject* asked_size(PyObject* self) {
   return asked_dims(self, kAskSizes, "aten::sym_size", &sizes) ? size_object(sizes) : nullptr;
 }
 
-PyObject* asked_contiguous(PyObject* self, PyObject* format) {
-  MemoryFormat f = MemoryFormat::contiguous;
-  if (format && !memory_format_of(format, &f))
-    return PyErr_Format(PyExc_TypeError,
-        "is_contiguous(): argument 'memory_format' must be torch.memory_format, not %s", Py_TYPE(format)->tp_name);
-  PyObject* r = answer(self, kAskStrides, "aten::is_contiguous", f == MemoryFormat::contiguous ? nullptr : format);
-  if (r || PyErr_Occurred()) return r;
-  return guarded([&] { return PyBool_FromLong(unwrap(self)->is_contiguous(f)); });
+PyObject* asked_contiguous(PyObject* self, MemoryFormat f) {
+  const OwnedRef format{f == MemoryFormat::contiguous ? nullptr : memory_format_object(f)};
+  PyObject* r = answer(self, kAskStrides, "aten::is_contiguous", format);
+  return r || PyErr_Occurred() ? r : PyBool_FromLong(unwrap(self)->is_contiguous(f));
 }
 
-PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"cls", "data", "require_grad", "dispatch_sizes_strides_policy", "dispatch_device",
-      "dispatch_layout", "device_for_backend_keys", nullptr};
-  PyObject *cls, *data, *policy = Py_None, *keys = Py_None;
-  int require_grad = 0, dispatch_device = 0, dispatch_layout = 0;
-  uint8_t asks = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p$OppO:_make_subclass", const_cast<char**>(names), &cls, &data,
-          &require_grad, &policy, &dispatch_device, &dispatch_layout, &keys) ||
-      !asks_of(policy, dispatch_device, dispatch_layout, &asks))
-    return nullptr;
-  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType))
-    return PyErr_Format(PyExc_TypeError,
-        PyType_Check(cls) ? "Creating a Tensor subclass from a class that does not inherit from Tensor is not "
-                            "possible. Make sure your class inherits from Tensor."
-                          : "cls must be a type (got %s)",
-        Py_TYPE(cls)->tp_name);
-  if (!is_tensor(data))
-    return PyErr_Format(
-        PyExc_TypeError, "_make_subclass(): argument 'data' must be Tensor, not %s", Py_TYPE(data)->tp_name);
-  PyObject* made = guarded([&]() -> PyObject* {
-    CHECK(Kind::Runtime, !require_grad || is_floating(unwrap(data)->dtype()) || is_complex(unwrap(data)->dtype()),
-        "Only Tensors of floating point and complex dtype can require gradients");
-    Tensor t = alias(*unwrap(data));
-    t->own_version() = std::make_shared<std::atomic<uint32_t>>(0);
-    t->asks_handler = asks;
-    return wrap_as(t, reinterpret_cast<PyTypeObject*>(cls));
-  });
-  if (made && require_grad && !make_require_grad(made))
-    Py_CLEAR(made);  // not the attribute: a subclass may catch that one
-  return made;
+namespace {
+
+PyObject* make_subclass(
+    PyObject* cls, TensorImpl& data, bool require_grad, Policy policy, bool device, bool layout, Ignored) {
+  PyTypeObject* type = subclass_of_tensor(cls);
+  Tensor t = alias(data);
+  t->own_version() = std::make_shared<std::atomic<uint32_t>>(0);
+  t->asks_handler = asks_of(policy, device, layout);
+  // Not the attribute: a subclass may catch that one.
+  if (require_grad)
+    set_requires_grad(*t, true, "Only Tensors of floating point and complex dtype can require gradients");
+  return wrap_as(t, type);
 }
 
 // A tensor of a subclass with sizes, dtype and device, but no memory: its __torch_dispatch__ knows what it holds.
-PyObject* wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"cls", "size", "strides", "storage_offset", "memory_format", "dtype", "layout",
-      "device", "pin_memory", "requires_grad", "dispatch_sizes_strides_policy", "dispatch_device", "dispatch_layout",
-      "_extra_dispatch_keys", "storage_size", nullptr};
-  PyObject *cls, *size, *strides = Py_None, *offset = Py_None, *format = Py_None, *dtype = Py_None, *layout = Py_None,
-                        *device = Py_None, *policy = Py_None, *keys = Py_None, *storage = Py_None;
-  int pin = 0, requires_grad = 0, dispatch_device = 0, dispatch_layout = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OOOOOOppOppOO:_make_wrapper_subclass", const_cast<char**>(names),
-          &cls, &size, &strides, &offset, &format, &dtype, &layout, &device, &pin, &requires_grad, &policy,
-          &dispatch_device, &dispatch_layout, &keys, &storage))
-    return nullptr;
-  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType))
-    return PyErr_Format(
-        PyExc_TypeError, "cls must be a type that inherits from Tensor (got %s)", Py_TYPE(cls)->tp_name);
-  if (!class_has_handler(reinterpret_cast<PyTypeObject*>(cls)))
-    return PyErr_Format(
-        PyExc_TypeError, "%s must define __torch_dispatch__", reinterpret_cast<PyTypeObject*>(cls)->tp_name);
-  Dims sizes, steps;
-  uint8_t asks = 0;
-  if (!asks_of(policy, dispatch_device, dispatch_layout, &asks)) return nullptr;
-  if (!dims_of(size, &sizes) || (strides != Py_None && !dims_of(strides, &steps))) return nullptr;
-  const int64_t start = offset == Py_None ? 0 : PyLong_AsLongLong(offset),
-                given_bytes = storage == Py_None ? -1 : PyLong_AsLongLong(storage);
-  if (PyErr_Occurred()) return nullptr;
-  PyObject* made = guarded([&]() -> PyObject* {
-    DType t = dtype == Py_None ? default_dtype() : dtype_of(dtype);
-    Device on = device == Py_None ? Device{} : device_of(device);
-    MemoryFormat wanted = MemoryFormat::contiguous;
-    if (format != Py_None) memory_format_of(format, &wanted);
-    if (strides == Py_None)
-      steps = wanted == MemoryFormat::channels_last ? channels_last_strides(sizes) : contiguous_strides(sizes);
-    CHECK(Kind::Runtime, sizes.size() == steps.size(), "mismatch in length of strides and shape");
-    size_t bytes =
-        given_bytes >= 0 ? size_t(given_bytes) : storage_bytes(sizes, steps, itemsize(t)) + size_t(start) * itemsize(t);
-    Ref<Storage> none(new Storage(nullptr, bytes, on, nullptr, nullptr));
-    none->set_resizable(false);
-    Tensor wrapper(new TensorImpl(none, t, sizes, steps, start));
-    wrapper->asks_handler = asks;
-    return wrap_as(wrapper, reinterpret_cast<PyTypeObject*>(cls));
-  });
-  if (made && requires_grad && !make_require_grad(made))
-    Py_CLEAR(made);  // not the attribute: a subclass may catch that one
-  return made;
+PyObject* wrapper_subclass(PyObject* cls, IntArrayRef sizes, std::optional<IntArrayRef> strides,
+    std::optional<int64_t> offset, std::optional<MemoryFormat> format, std::optional<DType> dtype, Ignored,
+    std::optional<Device> device, Ignored, bool requires_grad, Policy policy, bool ask_device, bool ask_layout, Ignored,
+    std::optional<int64_t> nbytes) {
+  PyTypeObject* type = subclass_of_tensor(cls);
+  CHECK(Kind::Type, class_has_handler(type), type->tp_name, " must define __torch_dispatch__");
+  const DType t = dtype.value_or(default_dtype());
+  const Dims steps = strides                                 ? Dims(strides->begin(), strides->end())
+                     : format == MemoryFormat::channels_last ? channels_last_strides(sizes)
+                                                             : contiguous_strides(sizes);
+  CHECK(Kind::Runtime, sizes.size() == steps.size(), "mismatch in length of strides and shape");
+  const int64_t start = offset.value_or(0);
+  const size_t bytes =
+      nbytes ? size_t(*nbytes) : storage_bytes(sizes, steps, itemsize(t)) + size_t(start) * itemsize(t);
+  Ref<Storage> none(new Storage(nullptr, bytes, device.value_or(Device{}), nullptr, nullptr));
+  none->set_resizable(false);
+  Tensor wrapper(new TensorImpl(none, t, sizes, steps, start));
+  wrapper->asks_handler = asks_of(policy, ask_device, ask_layout);
+  if (requires_grad)
+    set_requires_grad(*wrapper, true, "Only Tensors of floating point and complex dtype can require gradients");
+  return wrap_as(wrapper, type);
 }
+
+PyMethodDef wrapper_methods[] = {
+    static_schema_method<&make_subclass,
+        "_make_subclass(Any cls, Tensor data, bool require_grad=False, *, str? dispatch_sizes_strides_policy=None, "
+        "bool "
+        "dispatch_device=False, bool dispatch_layout=False, Any? device_for_backend_keys=None)">(),
+    static_schema_method<&wrapper_subclass,
+        "_make_wrapper_subclass(Any cls, SymInt[] size, SymInt[]? strides=None, SymInt? storage_offset=None, "
+        "MemoryFormat? "
+        "memory_format=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool pin_memory=False, "
+        "bool requires_grad=False, str? dispatch_sizes_strides_policy=None, bool dispatch_device=False, bool "
+        "dispatch_layout=False, Any? _extra_dispatch_keys=None, SymInt? storage_size=None)">(),
+    {}};
+
+}  // namespace
+
+int bind_wrappers() { return add_to_tensor(wrapper_methods, nullptr); }
 
 }  // namespace shim

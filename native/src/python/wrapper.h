@@ -12,10 +12,9 @@ PyObject* asked_integer(PyObject* self, uint8_t what, const char* name, int64_t 
 PyObject* asked_dim(PyObject* self);  // has to be answered
 PyObject* asked_device(PyObject* self);
 PyObject* asked_size(PyObject* self);
-PyObject* asked_contiguous(PyObject* self, PyObject* format);  // `format`: null or a memory format
+PyObject* asked_contiguous(PyObject* self, MemoryFormat);
 bool asked_dims(PyObject* self, uint8_t what, const char* name, Dims* own);
 
-PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs);     // Tensor._make_subclass
-PyObject* wrapper_subclass(PyObject*, PyObject* args, PyObject* kwargs);  // Tensor._make_wrapper_subclass
+int bind_wrappers();  // Tensor._make_subclass and _make_wrapper_subclass
 
 }  // namespace shim

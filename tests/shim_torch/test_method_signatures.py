@@ -1,0 +1,72 @@
+"""Methods and functions that are no operators take their arguments by PyTorch's signatures, with its texts where they do not fit."""
+
+import pytest
+
+import shim_torch as torch
+
+
+class Wrapper(torch.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        raise AssertionError(func)
+
+
+X = torch.zeros(2, 3)
+REFUSED = [
+    (lambda: torch.promote_types(torch.int8), 'promote_types() missing 1 required positional arguments: "type2"'),
+    (lambda: torch.can_cast(torch.int8, 3), "can_cast(): argument 'to' (position 2) must be torch.dtype, not int"),
+    (lambda: X.requires_grad_(1), "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not int"),
+    (lambda: X.requires_grad_(True, True), "requires_grad_() takes from 0 to 1 positional arguments but 2 were given"),
+    (lambda: X.resize_(), 'resize_() missing 1 required positional arguments: "size"'),
+    (
+        lambda: X.resize_(2, 3, memory_format=3),
+        "resize_(): argument 'memory_format' must be torch.memory_format, not int",
+    ),
+    (lambda: X.resize_((2, 3), size=3), "resize_() got multiple values for argument 'size'"),
+    (lambda: X.set_(X, "a"), "set_(): argument 'storage_offset' (position 2) must be int, not str"),
+    (lambda: X.size(2.0), "size(): argument 'dim' (position 1) must be int, not float"),
+    (lambda: X.size(True), "size(): argument 'dim' (position 1) must be int, not bool"),
+    (lambda: X.stride(1, 2), "stride() takes from 0 to 1 positional arguments but 2 were given"),
+    (lambda: X.stride(d=1), "stride() got an unexpected keyword argument 'd'"),
+    (lambda: X.is_contiguous(3), "is_contiguous() takes 0 positional arguments but 1 was given"),
+    (lambda: X.is_contiguous(format=3), "is_contiguous() got an unexpected keyword argument 'format'"),
+    (
+        lambda: torch.Tensor._make_subclass(Wrapper, 3),
+        "_make_subclass(): argument 'data' (position 2) must be Tensor, not int",
+    ),
+    (
+        lambda: torch.Tensor._make_subclass(Wrapper, X, 3),
+        "_make_subclass(): argument 'require_grad' (position 3) must be bool, not int",
+    ),
+    (lambda: torch.Tensor._make_subclass(3, X), "cls must be a type (got int)"),
+    (
+        lambda: torch.Tensor._make_wrapper_subclass(Wrapper, 3),
+        "_make_wrapper_subclass(): argument 'size' (position 2) must be tuple of ints, not int",
+    ),
+    (
+        lambda: torch.Tensor._make_wrapper_subclass(Wrapper, (2,), dtype=3),
+        "_make_wrapper_subclass(): argument 'dtype' must be torch.dtype, not int",
+    ),
+    (lambda: torch.Tensor._make_wrapper_subclass(torch.Tensor, (2,)), "Tensor must define __torch_dispatch__"),
+    (lambda: X._view_func_unsafe(3), "_view_func(): argument 'new_base' (position 1) must be Tensor, not int"),
+]
+
+
+@pytest.mark.parametrize("call, text", REFUSED, ids=[text[:40] for _, text in REFUSED])
+def test_refusals(call, text):
+    with pytest.raises(TypeError) as refused:
+        call()
+    assert str(refused.value).split("\n")[0] == text
+
+
+def test_arguments_by_name_and_by_place():
+    assert X.size(1) == X.size(dim=1) == X.size(torch.tensor(1)) == 3 and X.size(None) == X.size() == (2, 3)
+    assert X.stride(dim=-2) == 3 and X.stride() == (3, 1)
+    assert X.is_contiguous() and not X.is_contiguous(memory_format=torch.channels_last)
+    assert torch.promote_types(float, type2=torch.int8) == torch.float64
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        X.size(2**70)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        X.size(2)
+    with pytest.raises(NotImplementedError, match="calls no visitors"):
+        X.t()._view_func(X, lambda size: size)
