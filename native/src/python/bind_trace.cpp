@@ -6,7 +6,7 @@
 #include "python/trace_call.h"
 #include "python/trace_rules.h"
 #include "python/trace_whole.h"
-#include "trace/calls.h"
+#include "trace/running.h"
 
 namespace shim {
 

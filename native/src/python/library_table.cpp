@@ -6,7 +6,7 @@
 #include "python/lent_objects.h"
 #include "python/shown_call.h"
 #include "python/stable_values.h"
-#include "trace/calls.h"
+#include "trace/running.h"
 
 namespace shim {
 

@@ -1,11 +1,11 @@
 // A call of a compiled function: one session.
 #include "python/trace_call.h"
 
-#include "cuda/driver.h"
 #include "python/owned_ref.h"
-#include "python/tensors_in.h"
 #include "python/trace_rules.h"
+#include "python/values.h"
 #include "trace/calls.h"
+#include "trace/running.h"
 #include "python/trace_whole.h"
 
 namespace shim {
@@ -16,46 +16,10 @@ PyObject* unsupported_break = nullptr;
 
 namespace {
 
-void run_deferred(const Storage& s) {
-  Session* session = current();
-  if (session) {
-    GilAcquire gil;
-    if (inside_traced || !session->on_this_thread())  // a kernel, or a helper of it
-      session->unwatch(), session->flush();
-    else
-      session->asked(&s, nullptr);
-  }
-  CHECK(Kind::Runtime, !s.hidden(),
-      "the tensor has no values: the compiled operator that was to give them, or one before it, raised an error");
-}
-
-void run_before_outside() {
-  GilAcquire gil;
-  Session* s = current();
-  if (!s || inside_traced || !s->on_this_thread() || !s->any_deferred()) return;
-  s->unwatch();
-  s->flush();
-  s->rewatch();
-}
-
 void raise_unsupported(const Break& b) {
   owned(PyObject_CallFunction(unsupported_break, "ssi", b.reason.c_str(), b.file.c_str(), b.line));
   throw PythonError();
 }
-
-struct Running {  // one session at a time
-  Session session;
-  Running(Tree& tree, bool watch) : session(tree, watch) {
-    set_current(&session);
-    set_tracing(true);
-    cuda::run_waiting.store(run_before_outside, std::memory_order_relaxed);
-  }
-  ~Running() {
-    cuda::run_waiting.store(nullptr, std::memory_order_relaxed);
-    set_tracing(false);
-    set_current(nullptr);
-  }
-};
 
 }  // namespace
 
@@ -114,7 +78,8 @@ PyObject* call_traced(
   s.learns = how.learns;
   if (how.refusal) s.refusal = how.refusal;
   if (s.watching) {
-    each_tensor(call.args, size_t(PyVectorcall_NARGS(call.n)), [&](TensorImpl& t) { s.watch(*t.storage()); });
+    const auto n = size_t(PyVectorcall_NARGS(call.n));
+    each_tensor(Values(call.args, n).data(), n, [&](TensorImpl& t) { s.watch(*t.storage()); });
     s.rewatch();
   }
   OwnedRef result{run(call)}, info;
@@ -135,7 +100,6 @@ PyObject* call_traced(
 }
 
 void set_session_hooks() {
-  Storage::run_deferred = run_deferred;
   Session::run_by_backend = run_by_backend;
   Session::failed = failed_at;
   Session::who_asks = who_asks;

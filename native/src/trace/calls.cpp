@@ -9,6 +9,7 @@
 #include "trace/foreseen.h"
 #include "trace/known_backward.h"
 #include "trace/learn.h"
+#include "trace/running.h"
 
 namespace shim::trace {
 
@@ -224,14 +225,6 @@ void write_traced(Operator& op, const Value* args, size_t n, const std::function
 
 }  // namespace
 
-void enter_operator() {
-  if (Session* s = current(); s && s->on_this_thread()) ++s->inside_operators;
-}
-
-void leave_operator() {
-  if (Session* s = current(); s && s->on_this_thread() && s->inside_operators) --s->inside_operators;
-}
-
 Session* tracing_here(const Value* args, size_t n) {
   Session* s = current();
   if (!s || inside_traced || !s->on_this_thread()) return nullptr;
@@ -246,33 +239,6 @@ Session* tracing_here(const Value* args, size_t n) {
 void before_untraced(const Value* args, size_t n) {
   Session* s = current();
   if (s && !inside_traced && s->on_this_thread()) run_before(*s, args, n);
-}
-
-bool is_traced_here() { return tracing && current()->on_this_thread() && !current()->apart; }
-
-void run_what_is_deferred() {
-  if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
-}
-
-void end_graph(std::string_view reason) {
-  if (current() && !inside_traced) current()->asked(nullptr, std::string(reason).c_str());
-}
-
-int64_t pause(bool deferred) {
-  Session* s = current();
-  const int64_t was = int64_t(tracing) | int64_t(s && s->apart) << 1;
-  if (deferred && tracing && s->on_this_thread() && s->may_run_apart()) {
-    s->apart = true;
-    return was;
-  }
-  if (s) s->unwatch(), s->flush();
-  set_tracing(false);
-  return was;
-}
-
-void resume(int64_t was) {
-  set_tracing((was & 1) && current());
-  if (current()) current()->apart = was & 2;
 }
 
 std::vector<Tensor> run_node(const TreeNode& node, std::span<const Tensor> inputs, std::span<const Scalar> parameters) {
@@ -295,6 +261,7 @@ std::vector<Tensor> run_node(const TreeNode& node, std::span<const Tensor> input
 }
 
 void install_traced_calls() {
+  Storage::run_deferred = run_deferred;
   traced_calls = {run_traced, run_kernel_traced, write_traced, before_untraced};
   traced_backward = trace_backward;
 }

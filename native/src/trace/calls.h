@@ -1,6 +1,5 @@
 #pragma once
 // Where calls of operators (dispatch/call.h) meet the trace of a compiled function.
-#include <string_view>
 #include <utility>
 
 #include "autograd/autocast.h"
@@ -17,10 +16,6 @@ Session* tracing_here(const Value* args, size_t n);
 // Before memory of these arguments is touched without an operator that the trace sees.
 void before_untraced(const Value* args, size_t n);
 void install_traced_calls();
-
-// Kernels of torch.library: between the two, reading values breaks no graph.
-void enter_operator();
-void leave_operator();
 
 struct Inside {
   Inside() { ++inside_traced; }
@@ -42,13 +37,6 @@ struct WithoutModes {
     operators_are_traced = traced;
   }
 };
-
-// Of the call that runs, if one does. A pause ends by what it gave; `deferred`: operators may be deferred for all that.
-bool is_traced_here();
-void run_what_is_deferred();
-void end_graph(std::string_view reason);
-int64_t pause(bool deferred);
-void resume(int64_t was);
 
 // What a node's operator gives with these tensors and numbers.
 std::vector<Tensor> run_node(const TreeNode&, std::span<const Tensor> inputs, std::span<const Scalar> parameters);

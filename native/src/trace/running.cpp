@@ -1,0 +1,79 @@
+// The call of a compiled function, and who ends, pauses or waits for what it defers.
+#include "trace/running.h"
+
+#include "core/interpreter_lock.h"
+#include "cuda/driver.h"
+#include "trace/calls.h"
+
+namespace shim::trace {
+
+void enter_operator() {
+  if (Session* s = current(); s && s->on_this_thread()) ++s->inside_operators;
+}
+
+void leave_operator() {
+  if (Session* s = current(); s && s->on_this_thread() && s->inside_operators) --s->inside_operators;
+}
+
+void run_deferred(const Storage& s) {
+  if (Session* session = current()) {
+    const Locked lock;
+    if (inside_traced || !session->on_this_thread())  // a kernel, or a helper of it
+      session->unwatch(), session->flush();
+    else
+      session->asked(&s, nullptr);
+  }
+  CHECK(Kind::Runtime, !s.hidden(),
+      "the tensor has no values: the compiled operator that was to give them, or one before it, raised an error");
+}
+
+namespace {
+
+void run_before_outside() {
+  const Locked lock;
+  Session* s = current();
+  if (s && !inside_traced && s->on_this_thread() && s->any_deferred()) run_what_is_deferred();
+}
+
+}  // namespace
+
+Running::Running(Tree& tree, bool watch) : session(tree, watch) {
+  set_current(&session);
+  set_tracing(true);
+  cuda::run_waiting.store(run_before_outside, std::memory_order_relaxed);
+}
+
+Running::~Running() {
+  cuda::run_waiting.store(nullptr, std::memory_order_relaxed);
+  set_tracing(false);
+  set_current(nullptr);
+}
+
+bool is_traced_here() { return tracing && current()->on_this_thread() && !current()->apart; }
+
+void run_what_is_deferred() {
+  if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
+}
+
+void end_graph(std::string_view reason) {
+  if (current() && !inside_traced) current()->asked(nullptr, std::string(reason).c_str());
+}
+
+int64_t pause(bool deferred) {
+  Session* s = current();
+  const int64_t was = int64_t(tracing) | int64_t(s && s->apart) << 1;
+  if (deferred && tracing && s->on_this_thread() && s->may_run_apart()) {
+    s->apart = true;
+    return was;
+  }
+  if (s) s->unwatch(), s->flush();
+  set_tracing(false);
+  return was;
+}
+
+void resume(int64_t was) {
+  set_tracing((was & 1) && current());
+  if (current()) current()->apart = was & 2;
+}
+
+}  // namespace shim::trace
