@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/attributes.h"
+#include "autograd/forward_mode.h"
 #include "core/warning.h"
 
 namespace shim {
@@ -105,6 +106,67 @@ void FunctionOutputs::guard_view(const Tensor& given, FunctionOutput kind) const
   if (is_dirty(given.get()) || (node_ && kind != FunctionOutput::differentiable)) return;
   AutogradMeta* m = given->autograd();
   if (m && m->base) m->creation = differentiable_ > 1 ? Creation::multi_output : Creation::custom_function;
+}
+
+FunctionTangents::FunctionTangents(Impls inputs) : inputs_(std::move(inputs)), versions_(inputs_.size()) {
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (const Tensor t = inputs_[i] ? tangent_of(*inputs_[i]) : Tensor()) versions_[i] = t->version();
+}
+
+Tensor FunctionTangents::given(size_t argument, bool materialize) const {
+  const TensorImpl* t = inputs_[argument];
+  Tensor own = t ? tangent_of(*t) : Tensor();
+  if (!own && t && materialize && can_have_grad(*t)) own = engine_ops().zeros(t->sizes(), t->dtype(), t->device());
+  return own;
+}
+
+void FunctionTangents::check(
+    const TensorImpl& result, const TensorImpl& tangent, size_t at, const Impls& plain, const Impls& dirty) const {
+  CHECK(Kind::Runtime, !has(plain, &result) && can_have_grad(result), "Function's jvp returned a gradient at position ",
+      at,
+      ", but  the corresponding forward output is not a differentiable Tensor.You should return None at that position "
+      "instead.");
+  CHECK(Kind::Runtime, std::ranges::equal(result.sizes(), tangent.sizes()),
+      "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+      "supported. Tensor is of size ",
+      bracketed(result.sizes()), " while the given forward gradient is of size ", bracketed(tangent.sizes()), ".");
+  const auto has_base = [](const TensorImpl& t) { return t.autograd() && t.autograd()->base; };
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Tensor own = inputs_[i] ? tangent_of(*inputs_[i]) : Tensor();
+    if (!own || result.storage().get() != inputs_[i]->storage().get()) continue;
+    if (has(dirty, &result)) {
+      CHECK(Kind::Runtime, inputs_[i] != &result || (own.get() == &tangent && own->version() > versions_[i]),
+          "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying "
+          "an input inplace, then the jvp function must modify the corresponding gradient inplace.");
+    } else {
+      if (has_base(tangent) && tangent.storage().get() != own->storage().get())
+        fail(Kind::Runtime, "A custom Function is returning a view but the jvp is not returning a view of the ",
+            has_base(*own) ? "same base as the given grad input." : "given grad input.");
+      CHECK(Kind::Runtime, has_base(tangent),
+          "A custom Function's forward is returning a view (or an input as-is) "
+          "but the jvp is not returning a view.");
+    }
+  }
+}
+
+void check_saved_as_returned(const Impls& inputs, const Impls& returned, const Impls& saved, const Impls& dirty) {
+  for (const TensorImpl* t : inputs)
+    CHECK(Kind::Runtime, !t || !has(saved, t) || has(dirty, t) || !has(returned, t),
+        "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+        "override "
+        "setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx "
+        "inside the forward function itself.");
+}
+
+std::vector<SavedTensor> saved_for_function(const Node* node, const std::vector<Tensor>& tensors) {
+  std::vector<SavedTensor> all;
+  all.reserve(tensors.size());
+  for (const Tensor& t : tensors) {
+    const AutogradMeta* m = t ? t->autograd() : nullptr;
+    const bool output = m && m->grad_fn.get() == node;
+    t ? all.emplace_back(t, output, output ? m->output_nr : 0) : all.emplace_back();
+  }
+  return all;
 }
 
 }  // namespace shim

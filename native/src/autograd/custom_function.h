@@ -37,4 +37,27 @@ class FunctionOutputs {
   size_t tensors_, differentiable_ = 0;
 };
 
+// PyTorch's rules for what a Function's own jvp gives for its results.
+class FunctionTangents {
+ public:
+  using Impls = FunctionOutputs::Impls;
+  // Before the jvp runs: the call's arguments, null where they are no tensors.
+  explicit FunctionTangents(Impls inputs);
+  // What jvp gets for an argument. `materialize`: zeros where it has none and could.
+  Tensor given(size_t argument, bool materialize) const;
+  // `tangent` is for the result at this place; `plain` and `dirty` are as above.
+  void check(
+      const TensorImpl& result, const TensorImpl& tangent, size_t at, const Impls& plain, const Impls& dirty) const;
+
+ private:
+  Impls inputs_;
+  std::vector<uint32_t> versions_;  // of their tangents
+};
+
+// RuntimeError where an input that is returned as it came is saved by a setup_context.
+void check_saved_as_returned(const FunctionOutputs::Impls& inputs, const FunctionOutputs::Impls& returned,
+    const FunctionOutputs::Impls& saved, const FunctionOutputs::Impls& dirty);
+// Of save_for_backward, once results have their history: null tensors too.
+std::vector<SavedTensor> saved_for_function(const Node* node, const std::vector<Tensor>& tensors);
+
 }  // namespace shim

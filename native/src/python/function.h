@@ -15,6 +15,10 @@ struct PyFunction {  // ctx; also the grad_fn of the results
   std::vector<SavedTensor>* saved;
 };
 
+inline PyFunction* as_function(PyObject* ctx) { return reinterpret_cast<PyFunction*>(ctx); }
+FunctionOutputs::Impls impls_of(PyObject* const* args, size_t n);  // null where one is no tensor
+FunctionOutputs::Impls impls_in(PyObject* tuple);                  // none where it is no tuple
+
 class FunctionNode final : public Node {
  public:
   FunctionNode(PyFunction* ctx, std::string name);
@@ -48,8 +52,6 @@ class FunctionNode final : public Node {
 bool want_own_tangents(bool on);
 
 // Gives the results of forward their history; `args` are apply()'s. A new tuple; null with an error set.
-// RuntimeError where an input that is returned as it came is saved by a setup_context.
-void check_saved_as_returned(PyFunction* ctx, PyObject* const* args, size_t nargs, PyObject* outputs);
 PyObject* wrap_outputs(
     PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs);
 // Function.apply, and the same past functorch's rules (function_apply.cpp).

@@ -37,11 +37,7 @@ bool has_setup_context(PyObject* cls, PyObject** found) {
 
 PyObject* run_forward(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, PyObject* setup) {
   NoGrad off;
-  struct NoTangents {
-    int old = forward_gradients();
-    NoTangents() { forward_gradients() = 0; }
-    ~NoTangents() { forward_gradients() = old; }
-  } no_tangents;
+  const NoForwardGradients no_tangents;
   OwnedRef forward{PyObject_GetAttr(cls, names().forward)};
   if (!forward.o) return nullptr;
   if (!setup) {
@@ -57,90 +53,33 @@ PyObject* run_forward(PyObject* cls, PyObject* ctx, PyObject* const* args, size_
   return output;
 }
 
-bool among(PyObject* tuple, PyObject* o) {
-  for (Py_ssize_t i = 0; tuple && PyTuple_Check(tuple) && i < PyTuple_GET_SIZE(tuple); ++i)
-    if (is_tensor(PyTuple_GET_ITEM(tuple, i)) && unwrap(PyTuple_GET_ITEM(tuple, i)) == unwrap(o)) return true;
-  return false;
-}
-
-// PyTorch's rules for what jvp may return for a result: `tangent` belongs to it, `inputs` are those of the call.
-void check_tangent(PyFunction* ctx, PyObject* result, TensorImpl& tangent, PyObject* const* inputs, size_t n,
-    Py_ssize_t at, const std::vector<uint32_t>& versions) {
-  CHECK(Kind::Runtime,
-      !among(ctx->non_differentiable, result) &&
-          (is_floating(unwrap(result)->dtype()) || is_complex(unwrap(result)->dtype())),
-      "Function's jvp returned a gradient at position ", at,
-      ", but  the corresponding forward output is not a differentiable Tensor.You should return None at that position "
-      "instead.");
-  const TensorImpl& value = *unwrap(result);
-  auto text = [](IntArrayRef d) {
-    std::string s = "[";
-    for (size_t i = 0; i < d.size(); ++i) s += (i ? ", " : "") + std::to_string(d[i]);
-    return s + "]";
-  };
-  CHECK(Kind::Runtime,
-      std::equal(value.sizes().begin(), value.sizes().end(), tangent.sizes().begin(), tangent.sizes().end()),
-      "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-      "supported. Tensor is of size ",
-      text(value.sizes()), " while the given forward gradient is of size ", text(tangent.sizes()), ".");
-  const bool dirty = among(ctx->dirty_tensors, result);
-  for (size_t i = 0; i < n; ++i) {
-    Tensor given = is_tensor(inputs[i]) ? tangent_of(*unwrap(inputs[i])) : Tensor();
-    if (!given || value.storage().get() != unwrap(inputs[i])->storage().get()) continue;
-    if (dirty) {
-      CHECK(Kind::Runtime, unwrap(inputs[i]) != &value || (given.get() == &tangent && given->version() > versions[i]),
-          "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying "
-          "an input inplace, then the jvp function must modify the corresponding gradient inplace.");
-    } else {
-      const bool view = tangent.autograd() && tangent.autograd()->base;
-      if (view && tangent.storage().get() != given->storage().get())
-        fail(Kind::Runtime, "A custom Function is returning a view but the jvp is not returning a view of the ",
-            given->autograd() && given->autograd()->base ? "same base as the given grad input." : "given grad input.");
-      CHECK(Kind::Runtime, view,
-          "A custom Function's forward is returning a view (or an input as-is) "
-          "but the jvp is not returning a view.");
-    }
-  }
-}
-
-PyObject* call_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n) {
+PyObject* call_jvp(PyObject* cls, PyObject* ctx, size_t n, const FunctionTangents& tangents) {
   OwnedRef jvp{PyObject_GetAttrString(cls, "jvp")};
   if (!jvp.o) return nullptr;
-  std::vector<PyObject*> given{ctx};
-  std::vector<OwnedRef> owned(n);
-  for (size_t i = 0; i < n; ++i) {
-    Tensor t = is_tensor(args[i]) ? tangent_of(*unwrap(args[i])) : Tensor();
-    if (!t && is_tensor(args[i]) && reinterpret_cast<PyFunction*>(ctx)->materialize &&
-        (is_floating(unwrap(args[i])->dtype()) || is_complex(unwrap(args[i])->dtype())))
-      t = engine_ops().zeros(unwrap(args[i])->sizes(), unwrap(args[i])->dtype(), unwrap(args[i])->device());
-    given.push_back(owned[i].o = wrap(t));
-  }
-  struct Off {
-    int old = forward_gradients();
-    Off() { forward_gradients() = 0; }
-    ~Off() { forward_gradients() = old; }
-  } off;
-  return PyObject_Vectorcall(jvp.o, given.data(), n + 1, nullptr);
+  const bool zeros = as_function(ctx)->materialize;
+  const OwnedRef given{
+      tuple_by(n + 1, [&](size_t i) { return i ? wrap(tangents.given(i - 1, zeros)) : Py_NewRef(ctx); })};
+  const NoForwardGradients off;
+  return given.o ? PyObject_CallObject(jvp, given) : nullptr;
 }
 
 // The Function's own jvp gives the tangents of its results.
 bool apply_jvp(PyObject* cls, PyObject* ctx, PyObject* const* args, size_t n, PyObject* outputs) {
-  std::vector<uint32_t> versions(n);  // of the inputs' tangents
-  for (size_t i = 0; i < n; ++i)
-    if (Tensor t = is_tensor(args[i]) ? tangent_of(*unwrap(args[i])) : Tensor()) versions[i] = t->version();
-  OwnedRef r{call_jvp(cls, ctx, args, n)};
+  const FunctionTangents tangents(impls_of(args, n));
+  OwnedRef r{call_jvp(cls, ctx, n, tangents)};
   if (!r.o) return false;
   OwnedRef tuple{PyTuple_Check(r.o) ? Py_NewRef(r.o) : PyTuple_Pack(1, r.o)};
   if (!tuple.o) return false;
   CHECK(Kind::Runtime, PyTuple_GET_SIZE(tuple.o) == PyTuple_GET_SIZE(outputs),
       "Function's jvp returned an invalid number of forward gradients (expected ", PyTuple_GET_SIZE(outputs),
       " but got ", PyTuple_GET_SIZE(tuple.o), ")");
+  const auto plain = impls_in(as_function(ctx)->non_differentiable), dirty = impls_in(as_function(ctx)->dirty_tensors);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); ++i) {
     PyObject *o = PyTuple_GET_ITEM(outputs, i), *t = PyTuple_GET_ITEM(tuple.o, i);
     CHECK(Kind::Runtime, t == Py_None || is_tensor(t), "expected Variable or None (got ", Py_TYPE(t)->tp_name,
         ") for grad output ", i, ".");
     if (!is_tensor(o) || !is_tensor(t)) continue;
-    check_tangent(reinterpret_cast<PyFunction*>(ctx), o, *unwrap(t), args, n, i, versions);
+    tangents.check(*unwrap(o), *unwrap(t), size_t(i), plain, dirty);
     set_tangent(Tensor(unwrap(o)), Tensor(unwrap(t)));
   }
   return true;
@@ -150,7 +89,7 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
   OwnedRef backward_cls{PyObject_GetAttr(cls, names().backward_cls)};
   OwnedRef ctx{backward_cls.o ? PyObject_CallNoArgs(backward_cls.o) : nullptr};
   if (!ctx.o) return nullptr;
-  PyFunction* f = reinterpret_cast<PyFunction*>(ctx.o);
+  PyFunction* f = as_function(ctx);
   bool any = false;
   f->needs_input_grad = tuple_by(n, [&](size_t i) {
     const bool wants = is_tensor(args[i]) && unwrap(args[i])->requires_grad();
@@ -173,10 +112,11 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
   }
   OwnedRef output{run_forward(cls, ctx.o, args, n, setup)};
   if (!output.o) return nullptr;
-  const bool tangents = forward_gradients() && any_tangent(args, n);
+  const bool tangents = forward_gradients() && any_tangent(Values(args, n).data(), n);
   bool single = !PyTuple_Check(output.o);
   OwnedRef outputs{single ? PyTuple_Pack(1, output.o) : Py_NewRef(output.o)};
-  if (node && setup) check_saved_as_returned(f, args, n, outputs.o);
+  if (node && setup)
+    check_saved_as_returned(impls_of(args, n), impls_in(outputs), impls_in(f->to_save), impls_in(f->dirty_tensors));
   OwnedRef result{wrap_outputs(f, node, args, n, outputs.o)};
   if (!result.o) return nullptr;
   if (tangents && !apply_jvp(cls, ctx.o, args, n, result.o)) return nullptr;

@@ -122,7 +122,6 @@ Grads FunctionNode::results(PyObject* r) {
 namespace {
 
 using Impls = FunctionOutputs::Impls;
-bool has(const Impls& v, TensorImpl* t) { return std::find(v.begin(), v.end(), t) != v.end(); }
 
 Impls tensors_of(PyObject* tuple, const char* what) {
   Impls found;
@@ -146,32 +145,23 @@ PyObject* given_object(PyObject* o, const FunctionOutputs::Given& given) {
 
 }  // namespace
 
-void check_saved_as_returned(PyFunction* ctx, PyObject* const* args, size_t nargs, PyObject* outputs) {
-  if (!ctx->to_save || !PyTuple_Check(ctx->to_save)) return;
-  Impls saved, dirty = tensors_of(ctx->dirty_tensors, "mark_dirty");
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ctx->to_save); ++i)
-    if (PyObject* o = PyTuple_GET_ITEM(ctx->to_save, i); is_tensor(o)) saved.push_back(unwrap(o));
-  for (size_t i = 0; i < nargs; ++i) {
-    TensorImpl* t = is_tensor(args[i]) ? unwrap(args[i]) : nullptr;
-    if (!t || !has(saved, t) || has(dirty, t)) continue;
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(outputs); ++k)
-      CHECK(Kind::Runtime, PyTuple_GET_ITEM(outputs, k) != args[i],
-          "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
-          "override "
-          "setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx "
-          "inside the forward function itself.");
-  }
+Impls impls_of(PyObject* const* args, size_t n) {
+  Impls all;
+  for (size_t i = 0; i < n; ++i) all.push_back(is_tensor(args[i]) ? unwrap(args[i]) : nullptr);
+  return all;
+}
+
+Impls impls_in(PyObject* tuple) {
+  return tuple && PyTuple_Check(tuple) ? impls_of(&PyTuple_GET_ITEM(tuple, 0), size_t(PyTuple_GET_SIZE(tuple)))
+                                       : Impls();
 }
 
 PyObject* wrap_outputs(
     PyFunction* ctx, const Ref<FunctionNode>& node, PyObject* const* args, size_t nargs, PyObject* outputs) {
-  Impls inputs, returned;
-  for (size_t i = 0; i < nargs; ++i)
-    if (is_tensor(args[i])) inputs.push_back(unwrap(args[i]));
   const Py_ssize_t n = PyTuple_GET_SIZE(outputs);
-  for (Py_ssize_t i = 0; i < n; ++i)
-    if (PyObject* o = PyTuple_GET_ITEM(outputs, i); is_tensor(o)) returned.push_back(unwrap(o));
-  FunctionOutputs all(node.get(), inputs, tensors_of(ctx->dirty_tensors, "mark_dirty"),
+  Impls returned = impls_in(outputs);
+  std::erase(returned, nullptr);
+  FunctionOutputs all(node.get(), impls_of(args, nargs), tensors_of(ctx->dirty_tensors, "mark_dirty"),
       tensors_of(ctx->non_differentiable, "mark_non_differentiable"), returned);
   OwnedRef result = owned(PyTuple_New(n));
   std::vector<FunctionOutput> kinds;
@@ -198,22 +188,15 @@ bool save_variables(PyFunction* ctx, const Ref<FunctionNode>& node) {
   if (!to_save || to_save == Py_None) return true;
   CHECK(Kind::Type, PyTuple_Check(to_save), "saved attribute 'to_save' is not a tuple but is ",
       Py_TYPE(to_save)->tp_name);
-  if (!ctx->saved) ctx->saved = new std::vector<SavedTensor>();
-  ctx->saved->clear();
-  ctx->saved->reserve(size_t(PyTuple_GET_SIZE(to_save)));
+  std::vector<Tensor> tensors;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(to_save); ++i) {
     PyObject* o = PyTuple_GET_ITEM(to_save, i);
-    if (o == Py_None) {
-      ctx->saved->emplace_back();
-      continue;
-    }
-    CHECK(Kind::Type, is_tensor(o), "save_for_backward can only save variables, but argument ", i, " is of type ",
-        Py_TYPE(o)->tp_name);
-    Tensor t(unwrap(o));
-    AutogradMeta* m = t->autograd();
-    bool output = m && m->grad_fn.get() == static_cast<Node*>(node.get());
-    ctx->saved->emplace_back(t, output, output ? m->output_nr : 0);
+    CHECK(Kind::Type, o == Py_None || is_tensor(o), "save_for_backward can only save variables, but argument ", i,
+        " is of type ", Py_TYPE(o)->tp_name);
+    tensors.emplace_back(o == Py_None ? nullptr : unwrap(o));
   }
+  if (!ctx->saved) ctx->saved = new std::vector<SavedTensor>();
+  *ctx->saved = saved_for_function(node.get(), tensors);
   Py_CLEAR(ctx->to_save);
   return true;
 }
