@@ -6,6 +6,7 @@
 #include "autograd/autocast.h"
 #include "autograd/profile.h"
 #include "core/lazy_clone.h"
+#include "dispatch/handlers.h"
 #include "dispatch/operator_device.h"
 #include "dispatch/replaced_arguments.h"
 #include "ops/default_device.h"
@@ -46,9 +47,9 @@ __attribute__((always_inline)) inline void run_as_they_are(
     Operator& op, const Value* args, size_t n, bool read, Result& r) {
   if (__builtin_expect(python_dispatch, 0)) {
     if (op.kind != Operator::Composite && wants_dispatch(args, n))
-      return interpreter_calls.has_parts(op) && !interpreter_calls.mode_active()
-                 ? interpreter_calls.dispatch_parts(op, args, n, r)
-                 : interpreter_calls.handlers(op, args, n, r);
+      return interpreter_calls.has_parts(op) && (handlers_disabled || !interpreter_calls.modes())
+                 ? show_parts(op, args, n, r)
+                 : call_handlers(op, args, n, r);
     if (op.kind == Operator::Kernel && op.schema.name != "_unsafe_view") check_has_data(op, args, n);
   }
   const bool tangents =
@@ -148,7 +149,7 @@ void own_written(const Operator& op, const Value* args, size_t n) {
 __attribute__((noinline)) bool answered(Operator& op, Value* args, size_t n, Result& r) {
   const InterpreterCalls& ask = interpreter_calls;
   if (python_dispatch) {
-    if ((op.dispatch_leaf || ask.has_parts(op)) && ask.composite(op, args, n, r)) return true;
+    if (show_composite(op, args, n, r)) return true;
     if (sparse_seen && any_sparse(args, n) && !wants_dispatch(args, n) && ask.sparse(op, args, n, r)) return true;
   }
   if (aten_kernels && ask.as_parts(op, args, n, r)) return true;

@@ -30,15 +30,14 @@ Tensor view_by_operator(const Tensor&);  // of the same sizes
 struct InterpreterCalls {
   void (*body)(Operator&, const Value* args, size_t n, Result&) = nullptr;
   bool (*has_body)(const Operator&) = nullptr;
-  // __torch_dispatch__: whether somebody wants to see the call, and the call.
-  bool (*wants_dispatch)(const Value* args, size_t n) = nullptr;
+  // __torch_dispatch__: the handlers' answer, and that of the operators that PyTorch has in the place of one (of has_parts).
   void (*handlers)(Operator&, const Value* args, size_t n, Result&) = nullptr;
-  void (*dispatch_parts)(Operator&, const Value* args, size_t n, Result&) = nullptr;  // of has_parts
+  void (*parts)(Operator&, const Value* args, size_t n, Result&) = nullptr;
   bool (*has_parts)(const Operator&) = nullptr;
-  bool (*mode_active)() = nullptr;
+  size_t (*modes)() = nullptr;  // how many are on, on this thread
+  bool (*innermost_mode_has)(const char* attribute) = nullptr;
   bool (*functions_are_seen)() = nullptr;  // by modes of __torch_dispatch__ or __torch_function__
   // Others that may answer in the place of the operator: whether they did.
-  bool (*composite)(Operator&, Value* args, size_t n, Result&) = nullptr;
   bool (*sparse)(Operator&, Value* args, size_t n, Result&) = nullptr;
   bool (*as_parts)(Operator&, Value* args, size_t n, Result&) = nullptr;
   bool (*library)(Operator&, Value* args, size_t n, Result&) = nullptr;
@@ -76,7 +75,9 @@ extern thread_local constinit int running_transforms;  // of functions (torch.fu
 extern thread_local constinit int
     own_bodies;  // bodies of ours that run in a transform: they may write to what it captured
 
-inline bool wants_dispatch(const Value* args, size_t n) { return interpreter_calls.wants_dispatch(args, n); }
+inline bool wants_dispatch(const Value* args, size_t n) {  // a mode does, or a tensor's class
+  return !handlers_disabled && (interpreter_calls.modes() || any_tensor(args, n, SubclassOps::is_special));
+}
 inline bool wants_history(const Value* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
 
 // history.cpp: the history of a result; of operators in place, of their first argument.

@@ -4,6 +4,7 @@
 
 #include "autograd/forward_mode.h"
 #include "dispatch/call.h"
+#include "dispatch/handlers.h"
 #include "ops/out_dtype.h"
 #include "ops/output.h"
 
@@ -61,7 +62,7 @@ void dispatch_inplace(Operator& op, Value* args, size_t n, Result& r) {
   if (history && saves_self(f, args)) before = clone_by_operator(target);
   const uint32_t version = target->version();
   Result unused;
-  interpreter_calls.handlers(op, args, n, unused);
+  call_handlers(op, args, n, unused);
   if (target->version() == version) target->bump_version();
   r.give_argument(target.get());
   if (history && f.kind != Operator::Composite)

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "autograd/autocast.h"
+#include "dispatch/handlers.h"
 #include "dispatch/replaced_arguments.h"
 #include "ops/call_errors.h"
 #include "ops/shown_overload.h"
@@ -187,7 +188,7 @@ bool run_library(Operator& op, Value* args, size_t n, Result& r) {
     if (!has_body && !op.functional) raise_no_kernel(op, args, n);
     return false;
   }
-  const auto run = [&] { seen ? interpreter_calls.handlers(op, args, n, r) : library_calls.kernel(op, f, args, n, r); };
+  const auto run = [&] { seen ? call_handlers(op, args, n, r) : library_calls.kernel(op, f, args, n, r); };
   if (composite || op.formulas.empty()) {  // gradients, if any, are those of the operators it calls
     run();
     if (!composite) bump_written(op, args);

@@ -4,6 +4,7 @@
 
 #include "autograd/attributes.h"
 #include "dispatch/call.h"
+#include "dispatch/handlers.h"
 #include "ops/out_dtype.h"
 #include "ops/output.h"
 
@@ -188,8 +189,7 @@ void run_out(Operator& op, Value* args, size_t n, Result& r) {
   if (__builtin_expect(forward_gradients(), 0))
     CHECK(Kind::NotImplemented, !any_tangent(args, n), "Trying to use forward AD with ", f.schema.name,
         "_out that does not support it because it is an out= function");
-  if (__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n))
-    return interpreter_calls.handlers(op, args, n, r);
+  if (__builtin_expect(python_dispatch, 0) && wants_dispatch(args, n)) return call_handlers(op, args, n, r);
   for (const Value& v : std::span(out, outs))
     if (v.is_tensor() && v.t->is_inference) check_inplace(Tensor(v.t));
   NoGrad off;

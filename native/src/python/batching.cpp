@@ -6,7 +6,6 @@
 #include "python/dispatch.h"
 #include "python/lent_objects.h"
 #include "python/module_function.h"
-#include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -66,7 +65,7 @@ bool refuse_under_transforms(const char* method) {
   return true;
 }
 
-bool any_batched(PyObject* const* args, size_t n) { return any_tensor(args, n, is_batched); }
+bool any_batched(PyObject* const* args, size_t n) { return any_tensor(Values(args, n).data(), n, is_batched); }
 
 bool call_batched(Operator& op, Value* args, size_t n, Result& r) {
   if (!GradMode::enabled() || below_handler) return false;

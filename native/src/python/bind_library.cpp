@@ -64,7 +64,9 @@ PyObject* call_passing_over(PyObject* qualified, PyObject* callable, PyObject* p
 
 bool set_below_autograd(Truth on) { return std::exchange(below_autograd, on); }
 
-bool wants_gradient(Rest given) { return GradMode::enabled() && any_requires_grad(given.args, given.size); }
+bool wants_gradient(Rest given) {
+  return GradMode::enabled() && any_requires_grad(Values(given.args, given.size).data(), given.size);
+}
 
 PyMethodDef library_table_functions[] = {
     function<&wants_gradient>(

@@ -8,8 +8,7 @@
 #include "python/lent_objects.h"
 #include "python/library_table.h"
 #include "python/record_node.h"
-#include "python/tensors_in.h"
-#include "python/torch_dispatch.h"
+#include "python/torch_dispatch_state.h"
 #include "python/trace_call.h"
 
 namespace shim {
@@ -88,30 +87,9 @@ void run_body(Operator& op, const Value* args, size_t n, Result& r) {
   hold(r, result);
 }
 
-// What a subclass sees of an operator that PyTorch runs as others, where the operator itself records the history: those others.
 void run_dispatch_parts(Operator& op, const Value* args, size_t n, Result& r) {
-  NoGrad off;
   LentObjects objects(op, args, n);
-  OwnedRef result = owned(vectorcall(python_of(op).dispatch_parts, objects.data(), n));
-  for (size_t i = 0; i < n; ++i)
-    if (result.o == objects.data()[i])  // never the argument: a history is recorded on it
-      result = owned(PyObject_CallMethod(objects.data()[i], "detach", nullptr));
-  hold(r, result.give());
-}
-
-// Functions over objects that say whether they answered.
-template <auto f> bool answered_by(Operator& op, Value* args, size_t n, Result& r) {
-  LentObjects objects(op, args, n);
-  bool done = false;
-  PyObject* result = f(op, objects.data(), n, &done);
-  if (!done && !PyErr_Occurred()) return false;
-  hold(r, result);
-  return true;
-}
-
-void call_handlers(Operator& op, const Value* args, size_t n, Result& r) {
-  LentObjects objects(op, args, n);
-  hold(r, call_torch_dispatch(op, objects.data(), n));
+  hold(r, vectorcall(python_of(op).dispatch_parts, objects.data(), n));
 }
 
 // The dtype that the error says no kernel has; undefined: another error.
@@ -173,13 +151,13 @@ Ref<ViewReplay> replay_of(Operator& op, const Value* args, size_t n) {
 void install_calls() {
   interpreter_calls = {.body = run_body,
       .has_body = [](const Operator& op) { return python_of(op).run != nullptr; },
-      .wants_dispatch = wants_dispatch_of,
-      .handlers = call_handlers,
-      .dispatch_parts = run_dispatch_parts,
+      .handlers = torch_dispatch::ask_handlers,
+      .parts = run_dispatch_parts,
       .has_parts = [](const Operator& op) { return python_of(op).dispatch_parts != nullptr; },
-      .mode_active = dispatch_mode_active,
+      .modes = [] { return torch_dispatch::modes().size(); },
+      .innermost_mode_has =
+          [](const char* name) { return bool(PyObject_HasAttrString(torch_dispatch::modes().back(), name)); },
       .functions_are_seen = [] { return dispatch_mode_active() || torch_function_mode_active(); },
-      .composite = answered_by<dispatch_composite>,
       .sparse = call_sparse,
       .as_parts = run_as_parts,
       .library = run_library,
@@ -200,30 +178,6 @@ void install_calls() {
   object_to_save = [](const Value& v) -> void* {
     return v.origin ? Py_NewRef(static_cast<PyObject*>(v.origin)) : object_of(v);
   };
-}
-
-// --- the same with objects, for what asks with them ---
-
-bool any_requires_grad(PyObject* const* args, size_t n) {
-  return !below_handler && any_tensor(args, n, [](TensorImpl& t) { return t.requires_grad(); });
-}
-
-PyObject* run_functional(Operator& op, PyObject** args, size_t n) {
-  return by_values(static_cast<void (*)(Operator&, Value*, size_t, Result&)>(run_functional), op, args, n);
-}
-
-PyObject* run_inplace(Operator& op, PyObject** args, size_t n) {
-  return by_values(static_cast<void (*)(Operator&, Value*, size_t, Result&)>(run_inplace), op, args, n);
-}
-
-PyObject* with_history(Operator& op, PyObject* const* args, size_t n, PyObject* result) {
-  return guarded([&]() -> PyObject* {
-    const Values values(args, n);
-    Result r;
-    hold(r, result);
-    record_history(op, values.data(), n, r.answer, false, {});
-    return object_of(r);
-  });
 }
 
 PyObject* call_operator(Operator& op, Bound& b) {

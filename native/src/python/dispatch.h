@@ -6,12 +6,7 @@
 
 namespace shim {
 
-PyObject* call_operator(Operator&, Bound&);  // after __torch_function__ had its say
-// Parts of a call (dispatch/call.h), with objects.
-bool any_requires_grad(PyObject* const* args, size_t n);  // looks into tuples and lists of tensors too
-PyObject* run_inplace(Operator&, PyObject** args, size_t n);
-PyObject* run_functional(Operator&, PyObject** args, size_t n);
-PyObject* with_history(Operator&, PyObject* const* args, size_t n, PyObject* result);  // the result, which it steals
+PyObject* call_operator(Operator&, Bound&);           // after __torch_function__ had its say
 PyObject* name_results(Operator&, PyObject* result);  // steals; a tuple becomes torch.return_types.max
 
 // torch_function.cpp

@@ -4,7 +4,6 @@
 #include "autograd/graph_reader.h"
 #include "gemm/operator_gradients.h"
 #include "python/autograd_python.h"
-#include "python/tensors_in.h"
 #include "python/torch_dispatch.h"
 #include "python/values.h"
 #include "python/owned_ref.h"

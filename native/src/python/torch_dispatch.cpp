@@ -10,7 +10,7 @@
 #include "autograd/formula_plan.h"
 #include "ops/shown_overload.h"
 #include "python/shown_call.h"
-#include "python/values.h"
+#include "python/lent_objects.h"
 #include "python/sparse_dispatch.h"
 
 namespace shim {
@@ -32,16 +32,6 @@ Protocol protocol{"__torch_dispatch__", modes};
 
 using namespace torch_dispatch;
 
-namespace {
-
-struct Within {  // a handler runs
-  bool old = below_handler;
-  Within() { below_handler = true; }
-  ~Within() { below_handler = old; }
-};
-
-}  // namespace
-
 bool torch_dispatch::has_handler(PyTypeObject* type) {
   const OwnedRef handler = protocol.hook_of(type);
   return handler.o && handler.o != Py_None;
@@ -54,10 +44,9 @@ PyObject* torch_dispatch::helper(const char* name) {  // of shim_torch._impl.tra
 
 namespace {
 
-PyObject* overload_object(const Operator& op, PyObject* const* args, size_t n) {
+PyObject* overload_object(const Operator& op, const Value* args, size_t n) {
   static PyObject* find = helper("overload");
-  return find ? PyObject_CallFunction(
-                    find, "ss", op.schema.qualified().c_str(), shown_overload(op, Values(args, n).data(), n).c_str())
+  return find ? PyObject_CallFunction(find, "ss", op.schema.qualified().c_str(), shown_overload(op, args, n).c_str())
               : nullptr;
 }
 
@@ -85,12 +74,20 @@ std::string name_of(PyObject* operator_object) {
   return str("torch.ops.", name.o ? PyUnicode_AsUTF8(name) : "?");
 }
 
-PyObject* call_handlers(Operator& op, PyObject* const* args, size_t n) {
+bool is_special(const TensorImpl& t) {
+  return classes_seen && !handlers_disabled && t.pyobj && has_handler(Py_TYPE(static_cast<PyObject*>(t.pyobj)));
+}
+
+}  // namespace
+
+void torch_dispatch::ask_handlers(Operator& op, const Value* values, size_t n, Result& result) {
+  LentObjects objects(op, values, n);
+  PyObject* const* args = objects.data();
   std::vector<PyObject*> found;
   for (size_t i = 0; i < n; ++i)
     collect_by_class(args[i], found, [](PyObject* o) { return is_tensor(o) && has_handler(Py_TYPE(o)); });
-  OwnedRef func{overload_object(op, args, n)}, types = classes_of(found), positional, keywords;
-  if (!func.o || !types.o || !shown_arguments(op, args, n, &positional.o, &keywords.o)) return nullptr;
+  OwnedRef func = owned(overload_object(op, values, n)), types = classes_of(found), positional, keywords;
+  if (!types.o || !shown_arguments(op, args, n, &positional.o, &keywords.o)) throw PythonError();
   PyObject* r = protocol.ask(
       !modes().empty(), found, [&] { return name_of(func); },
       [&](PyObject* o, bool mode) {
@@ -98,59 +95,15 @@ PyObject* call_handlers(Operator& op, PyObject* const* args, size_t n) {
         return invoke(owner, Py_TYPE(o), func, types, positional, keywords);
       });
   if (r && PyList_CheckExact(r) && op.schema.returns.size() == 1) Py_SETREF(r, PySequence_Tuple(r));  // Tensor[]
-  return r;
+  hold(result, r);
 }
 
-bool makes_new(const Operator& op) {  // zeros_like, new_empty: results without a history, of an argument's kind
-  const std::string_view name = op.schema.name;
-  return name.starts_with("new_") || name.ends_with("_like");
-}
-
-// Whether the formulas for handlers give every gradient that is wanted.
-bool shows_gradients(const Operator& op, PyObject* const* args, size_t n) {
-  if (op.shown.empty()) return false;
-  for (size_t i = 0; i < n && i < op.schema.args.size(); ++i) {
-    if (!any_requires_grad(&args[i], 1)) continue;
-    const std::string& name = op.schema.args[i].name;
-    if (std::none_of(op.shown.begin(), op.shown.end(),
-            [&](const Formula& f) { return std::count(f.inputs.begin(), f.inputs.end(), name) > 0; }))
-      return false;
-  }
-  return true;
-}
-
-bool grad_wanted(PyObject* const* args, size_t n) { return GradMode::enabled() && any_requires_grad(args, n); }
-
-}  // namespace
-
-bool below_python_dispatch() { return below_handler; }
 bool dispatch_mode_active() { return !modes().empty() && !handlers_disabled; }
 bool has_dispatch_handler(PyObject* tensor) {
   return classes_seen && !handlers_disabled && has_handler(Py_TYPE(tensor));
 }
 
-bool wants_dispatch(PyObject* const* args, size_t n) {
-  if (handlers_disabled) return false;
-  if (!modes().empty()) return true;
-  if (!classes_seen) return false;
-  for (size_t i = 0; i < n; ++i) {
-    PyObject* o = args[i];
-    if (is_tensor(o)) {
-      if (has_handler(Py_TYPE(o))) return true;
-    } else if ((PyTuple_Check(o) || PyList_Check(o)) &&
-               wants_dispatch(&PySequence_Fast_GET_ITEM(o, 0), size_t(PySequence_Fast_GET_SIZE(o)))) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool wants_dispatch_of(const Value* args, size_t n) {
-  if (handlers_disabled || !modes().empty()) return !handlers_disabled;
-  return classes_seen && any_tensor(args, n, [](TensorImpl& t) {
-    return t.pyobj && has_handler(Py_TYPE(static_cast<PyObject*>(t.pyobj)));
-  });
-}
+bool wants_dispatch(PyObject* const* args, size_t n) { return wants_dispatch(Values(args, n).data(), n); }
 
 PyObject* ask_handler(PyObject* self, const char* name, PyObject* argument) {
   if (!has_dispatch_handler(self)) return nullptr;
@@ -160,7 +113,7 @@ PyObject* ask_handler(PyObject* self, const char* name, PyObject* argument) {
       types{PyTuple_Pack(1, type)};
   OwnedRef args{argument ? PyTuple_Pack(2, self, argument) : PyTuple_Pack(1, self)}, kwargs{PyDict_New()};
   if (!func.o || !types.o || !args.o || !kwargs.o) return nullptr;
-  Within handler;
+  const BelowHandler within;
   OwnedRef r{invoke(type, Py_TYPE(self), func.o, types.o, args.o, kwargs.o)};
   if (r.o == Py_NotImplemented) {
     OwnedRef packet{PyObject_Str(OwnedRef(PyObject_GetAttrString(func.o, "overloadpacket")).o)};
@@ -170,38 +123,7 @@ PyObject* ask_handler(PyObject* self, const char* name, PyObject* argument) {
 }
 
 PyObject* call_torch_dispatch(Operator& op, PyObject* const* args, size_t n) {
-  Within handler;
-  return call_handlers(op, args, n);
-}
-
-// A composite of ours whose parts record history is shown to modes as it is, history and all; a subclass that wants gradients
-// sees its parts. An operator of ours that is a composite in PyTorch runs as PyTorch's parts.
-PyObject* dispatch_composite(Operator& op, PyObject* const* args, size_t n, bool* done) {
-  *done = false;
-  if (handlers_disabled || !wants_dispatch(args, n)) return nullptr;
-  if (forward_gradients() && any_tangent(args, n)) return nullptr;  // its parts carry tangents on
-  const bool grad = grad_wanted(args, n) && !makes_new(op);
-  if (grad && op.dispatch_leaf &&
-      shows_gradients(op, args, n)) {  // below its history, which PyTorch's backward operator is
-    *done = true;
-    PyObject* r;
-    {
-      NoGrad off;
-      r = call_torch_dispatch(op, args, n);
-    }
-    return r ? with_history(op, args, n, r) : nullptr;
-  }
-  if (modes().empty() && grad) return nullptr;
-  // A fake mode alone makes leaves: the history is that of the parts, which are shown to it one by one.
-  if (grad && modes().size() == 1 && PyObject_HasAttrString(modes()[0], "_makes_leaves")) return nullptr;
-  if (PyObject* parts = python_of(op).dispatch_parts) {
-    *done = true;
-    return PyObject_Vectorcall(parts, args, n, nullptr);
-  }
-  if (!op.dispatch_leaf || (grad && PyObject_HasAttrString(modes().back(), "_cuts_history"))) return nullptr;
-  *done = true;
-  if (!grad) return call_torch_dispatch(op, args, n);
-  return call_handlers(op, args, n);
+  return by_values(call_handlers, op, args, n);
 }
 
 bool class_has_handler(PyTypeObject* type) { return has_handler(type); }
@@ -220,7 +142,12 @@ void note_sparse() {
 
 void torch_dispatch::refresh() {
   python_dispatch = modes_on || classes_seen || sparse_seen;
-  if (python_dispatch) prepare_engine();
+  if (!python_dispatch || SubclassOps::special) return;
+  SubclassOps::special = is_special;
+  watch_engine();
+  OwnedRef mark{helper("prepare")};
+  OwnedRef r{mark.o ? PyObject_CallNoArgs(mark.o) : nullptr};
+  if (!r.o) PyErr_WriteUnraisable(Py_None);
 }
 
 }  // namespace shim

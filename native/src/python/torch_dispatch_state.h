@@ -16,6 +16,6 @@ std::vector<PyObject*>& modes();  // of this thread, the innermost last; owned
 bool has_handler(PyTypeObject*);
 PyObject* helper(const char* name);  // of shim_torch._impl.transforms.torch_dispatch
 void refresh();                      // after modes_on or classes_seen changed
-void prepare_engine();  // from the first mode or class on, the engine's operators are calls that handlers see
+void ask_handlers(Operator&, const Value* args, size_t n, Result&);
 
 }  // namespace shim::torch_dispatch
