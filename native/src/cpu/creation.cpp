@@ -42,6 +42,13 @@ Outcome<Tensor> float_range(double start, double end, double step, DType t) {
   return out;
 }
 
+Tensor made(IntArrayRef size, std::optional<DType> dtype, std::optional<Device> device, std::optional<bool> pin_memory,
+    MemoryFormat format) {
+  Device where = device.value_or(Device{});
+  if (where.is_cpu()) where.index = -1;
+  return empty(size, dtype.value_or(default_dtype()), where, pin_memory.value_or(false), format);
+}
+
 template <class T> void spaced(const TensorImpl& out, const Spacing<T>& by) {
   const int64_t steps = out.numel();
   T* to = out.data_as<T>();
@@ -88,10 +95,29 @@ Outcome<Tensor> empty_operator(IntArrayRef size, std::optional<DType> dtype, std
   if (layout.value_or(Layout::strided) != Layout::strided) return NotMine{"a sparse layout"};
   CHECK(Kind::Runtime, format != MemoryFormat::preserve, "unsupported memory format Preserve");
   if (fill_uninitialized) return kToFill;
-  Device where = device.value_or(Device{});
-  if (where.is_cpu()) where.index = -1;
-  return empty(size, dtype.value_or(default_dtype()), where, pin_memory.value_or(false),
-      format.value_or(MemoryFormat::contiguous));
+  return made(size, dtype, device, pin_memory, format.value_or(MemoryFormat::contiguous));
+}
+
+namespace {
+
+Outcome<Tensor> filled(IntArrayRef size, std::optional<DType> dtype, std::optional<Layout> layout,
+    std::optional<Device> device, std::optional<bool> pin_memory, int64_t value) {
+  if (layout.value_or(Layout::strided) != Layout::strided) return NotMine{"a sparse layout"};
+  Tensor out = made(size, dtype, device, pin_memory, MemoryFormat::contiguous);
+  fill_(out, Scalar{Scalar::Int, value});
+  return out;
+}
+
+}  // namespace
+
+Outcome<Tensor> zeros(IntArrayRef size, std::optional<DType> dtype, std::optional<Layout> layout,
+    std::optional<Device> device, std::optional<bool> pin_memory) {
+  return filled(size, dtype, layout, device, pin_memory, 0);
+}
+
+Outcome<Tensor> ones(IntArrayRef size, std::optional<DType> dtype, std::optional<Layout> layout,
+    std::optional<Device> device, std::optional<bool> pin_memory) {
+  return filled(size, dtype, layout, device, pin_memory, 1);
 }
 
 Outcome<Tensor> empty_like(const Tensor& self, std::optional<DType> dtype, std::nullopt_t, std::optional<Device> device,

@@ -13,6 +13,10 @@ Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<
     std::optional<Device>, std::optional<bool> pin_memory);
 Outcome<Tensor> empty_operator(IntArrayRef size, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
     std::optional<bool> pin_memory, std::optional<MemoryFormat>);
+Outcome<Tensor> zeros(IntArrayRef size, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
+    std::optional<bool> pin_memory);
+Outcome<Tensor> ones(IntArrayRef size, std::optional<DType>, std::optional<Layout>, std::optional<Device>,
+    std::optional<bool> pin_memory);
 Outcome<Tensor> empty_like(const Tensor& self, std::optional<DType>, std::nullopt_t layout, std::optional<Device>,
     std::optional<bool> pin_memory, std::optional<MemoryFormat>);
 Outcome<Tensor> zeros_like(const Tensor& self, std::optional<DType>, std::nullopt_t layout, std::optional<Device>,

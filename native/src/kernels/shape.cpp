@@ -42,6 +42,8 @@ void register_ranges() {
 void register_copies() {
   register_kernel<&empty_operator>("empty");
   register_kernel<&empty_like>("empty_like");
+  register_kernel<&zeros>("zeros");
+  register_kernel<&ones>("ones");
   register_kernel<&zeros_like>("zeros_like");
   register_kernel<&ones_like>("ones_like");
   register_kernel<&to_copy>("_to_copy");

@@ -60,6 +60,7 @@ def empty_strided(size, stride, dtype, layout, device, pin_memory):
 
 @composite(
     f"zeros(SymInt[] size, {_OPTIONS}) -> Tensor",
+    native="zeros",
     out=True,
     dim_names=True,
     expanded="same_value",
@@ -72,12 +73,12 @@ def zeros(size, dtype, layout, device, pin_memory):
     return _made(size, dtype, device, pin_memory).zero_()
 
 
-@composite(f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", out=True, dim_names=True, out_error_name="aten::ones")
+@composite(
+    f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", native="ones", out=True, dim_names=True, out_error_name="aten::ones"
+)
 def ones(size, dtype, layout, device, pin_memory):
     """A tensor of ones, in the default float dtype on the default device unless others are given."""
-    if layout is not None and layout != _core.strided:
-        raise RuntimeError("full(...) is not implemented for sparse layout")
-    return _made(size, dtype, device, pin_memory).fill_(1)
+    return full(size, 1, dtype or _core.get_default_dtype(), layout, device, pin_memory)
 
 
 def _number_dtype(value: Any) -> Any:
