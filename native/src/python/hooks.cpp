@@ -1,7 +1,7 @@
 // Python callables as hooks of tensors and nodes, and the handles that remove them.
 #include <algorithm>
 
-#include "core/sparse.h"
+#include "autograd/replaced_gradient.h"
 #include "python/autograd_python.h"
 #include "python/owned_ref.h"
 #include "python/object_methods.h"
@@ -76,26 +76,6 @@ std::string name_of(PyObject* hook) {
   return words;
 }
 
-// PyTorch's first name of a kind of tensors: torch.DoubleTensor, torch.cuda.HalfTensor; MetaDoubleType where there is none.
-std::string kind_of(const TensorImpl& t) {
-  static constexpr DType kNamed[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32,
-      DType::i16, DType::i8, DType::u8, DType::b8};
-  const Device d = t.device();
-  if (d.is_meta() || std::ranges::find(kNamed, t.dtype()) == std::end(kNamed))
-    return str(d.is_cpu() ? "CPU" : d.is_cuda() ? "CUDA" : "Meta", scalar_name(t.dtype()), "Type");
-  return str("torch.", d.is_cuda() ? "cuda." : "", is_sparse(t) ? "sparse." : "", scalar_name(t.dtype()), "Tensor");
-}
-
-void check_replaced(PyObject* hook, const Tensor& was, const Tensor& is) {
-  if (!is) return;
-  CHECK(Kind::Runtime, bool(was), "can't replace a None gradient with a non-None value");
-  CHECK(Kind::Runtime,
-      was->dtype() == is->dtype() && was->device().type == is->device().type && is_sparse(*was) == is_sparse(*is),
-      "hook '", name_of(hook), "' has changed the type of value (was ", kind_of(*was), " got ", kind_of(*is), ")");
-  CHECK(Kind::Runtime, std::ranges::equal(was->sizes(), is->sizes()), "hook '", name_of(hook),
-      "' has changed the size of value");
-}
-
 // What a node's hook gives in place of the gradients that it was given.
 void replace(PyObject* hook, PyObject* given, Grads& grads) {
   CHECK(Kind::Type, PyTuple_Check(given), "expected tuple, but hook returned '", Py_TYPE(given)->tp_name, "'");
@@ -107,7 +87,7 @@ void replace(PyObject* hook, PyObject* given, Grads& grads) {
     PyObject* o = PyTuple_GET_ITEM(given, Py_ssize_t(i));
     CHECK(Kind::Type, o == Py_None || is_tensor(o), "expected Variable, but hook returned '", Py_TYPE(o)->tp_name, "'");
     found.push_back(o == Py_None ? Tensor() : Tensor(unwrap(o)));
-    check_replaced(hook, grads[i], found.back());
+    check_replaced(grads[i], found.back(), [&] { return name_of(hook); });
   }
   grads = std::move(found);
 }
@@ -131,7 +111,7 @@ void PythonHook::pre(Grads& grads) {
   if (form_ == OneTensor) {
     CHECK(Kind::Type, is_tensor(r), "expected Variable, but hook returned '", Py_TYPE(r.o)->tp_name, "'");
     Tensor made(unwrap(r));
-    check_replaced(f_, grads[index_], made);
+    check_replaced(grads[index_], made, [&] { return name_of(f_); });
     grads[index_] = std::move(made);
   } else if (form_ == Tuple) {
     replace(f_, r, grads);
