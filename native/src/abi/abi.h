@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/held_object.h"
+#include "core/interpreter_lock.h"
 #include "core/tensor.h"
 #include "ops/schema.h"
 #include "ops/value.h"
@@ -93,21 +94,18 @@ const char* tag_name(int32_t tag) noexcept;
 
 // --- what needs the interpreter; installed by src/python/stable_abi.cpp ----------------------------------------------
 struct Host {
-  const Schema* (*schema)(
-      const char* name, const char* overload) = nullptr;  // null for an operator that is not there; wants the GIL
   void (*dispatch)(const char* name, const char* overload, Cell* stack, bool internal) = nullptr;
   void (*warn)(const char* text) = nullptr;
   void (*set_stream)(void* stream, int device) = nullptr;
   void* (*pool_stream)(bool high_priority, int device) = nullptr;
   Device (*generator_device)(void* generator) = nullptr;
-  void (*locked)(void (*f)(void*), void* context) = nullptr;  // runs f with the GIL
 };
 Host& host();
 
 // Whatever asks for the current CUDA stream: CuPy keeps it, and needs the GIL to tell.
 template <class F> void with_gil(F&& f) {
-  if (!host().locked) return f();
-  host().locked([](void* context) { (*static_cast<std::remove_reference_t<F>*>(context))(); }, &f);
+  const Locked lock;
+  f();
 }
 
 }  // namespace shim::abi

@@ -1,6 +1,8 @@
 // From the plain arguments of a C function to the stack of an operator, by the operator's schema, and back.
 #include "abi/aten_call.h"
 
+#include "abi/operators.h"
+
 namespace shim::abi {
 namespace {
 
@@ -105,9 +107,9 @@ void give(const Return& r, Cell v, uint64_t place) {
 
 Err call_aten(const char* name, const char* overload, const uint64_t* cells, size_t count) noexcept {
   return caught([&] {
-    CHECK(Kind::Runtime, host().schema && host().dispatch, name, ": the interpreter is not there");
+    CHECK(Kind::Runtime, host().dispatch, name, ": the interpreter is not there");
     const Schema* schema = nullptr;
-    with_gil([&] { schema = host().schema(name, overload); });
+    with_gil([&] { schema = schema_of_operator(name, overload); });
     CHECK(Kind::NotImplemented, schema, "Could not find schema for ", name, ".", overload,
         ": shim-torch has no such operator");
     Reader outs{cells, cells + count}, in{cells, cells + count};

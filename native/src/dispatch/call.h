@@ -46,6 +46,7 @@ struct InterpreterCalls {
   DType (*lacking_dtype)() = nullptr;
   std::string (*not_implemented)() = nullptr;
   void (*drop_error)() = nullptr;
+  void (*see)(void* object, const std::function<void(const Value&)>& take) = nullptr;  // what it is, lent
   bool (*alone)() = nullptr;                      // no other thread of the interpreter's is there
   bool (*is_plain)(const TensorImpl&) = nullptr;  // no class of its own is the tensor's, whose object is there
   // A node that calls the operator's formulas, and a replay of the call that made a view.

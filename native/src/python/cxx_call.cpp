@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "abi/results.h"
-#include "python/call_values.h"
+#include "dispatch/call_values.h"
 #include "python/cxx_values.h"
 #include "python/library_table.h"
 

@@ -75,8 +75,10 @@ void copy_with_cupy(const Tensor& self, const Tensor& src) {
 }  // namespace
 
 int bind_kernel_calls(PyObject* module) {
-  interpreter_lock = {release_lock, take_lock, [] { return int(PyGILState_Ensure()); },
-      [](int was) { PyGILState_Release(PyGILState_STATE(was)); }};
+  interpreter_lock = {release_lock, take_lock, [] { return Py_IsInitialized() ? int(PyGILState_Ensure()) : -1; },
+      [](int was) {
+        if (was >= 0) PyGILState_Release(PyGILState_STATE(was));
+      }};
   copy_on_device = copy_with_cupy;
   interpreter_objects = {retain_object, release_object, type_name_of};
   GeneratorLease::take = numbers_of;

@@ -1,7 +1,7 @@
 #pragma once
 // Between the bound arguments of an operator's call and the values of a recorded step (program/step.h).
 #include "program/recorder.h"
-#include "python/call_values.h"
+#include "python/values.h"
 
 namespace shim {
 

@@ -1,10 +1,9 @@
 // The interpreter's side of the stable C ABI: compiled kernels as entries of the operator table, and calls of compiled
 // code into it.
-#include <algorithm>
 #include <utility>
 
-#include "abi/results.h"
-#include "python/call_values.h"
+#include "abi/operators.h"
+#include "python/lent_objects.h"
 #include "python/library_table.h"
 #include "python/module_function.h"
 #include "python/stable_values.h"
@@ -14,16 +13,6 @@ namespace shim {
 namespace {
 
 using abi::Cell;
-
-// --- taking over what libraries registered ----------------------------------------------------------------------------
-std::vector<std::string>& problems() {
-  static auto* p = new std::vector<std::string>;
-  return *p;
-}
-std::unordered_map<std::string, std::vector<int32_t>>& tags() {
-  static auto* t = new std::unordered_map<std::string, std::vector<int32_t>>;
-  return *t;
-}
 
 // --- calls of compiled code -------------------------------------------------------------------------------------------
 PyObject*& interrupt() {
@@ -43,48 +32,11 @@ std::string take_python_error() {
   return text;
 }
 
-// A gradient that was not asked for (convolution_backward's output_mask) is None in Python, an undefined tensor in C++.
-Cell returned(const Value& v, const ArgType& type) {
-  const bool undefined = v.tag == Value::none && type.base == ArgType::Tensor && !type.list && !type.optional;
-  return undefined ? reinterpret_cast<Cell>(abi::undefined_handle()) : abi::cell_of(v, type);
-}
-
-void run_operator(const char* name, const char* overload, Cell* stack, bool internal) {
-  Operator* op = find_operator(name, overload);
-  CHECK(
-      Kind::NotImplemented, op, "Could not find schema for ", name, ".", overload, ": shim-torch has no such operator");
-  const Schema& s = op->schema;
-  for (const Argument& a : s.args)
-    CHECK(Kind::NotImplemented, internal || a.type.base != ArgType::Scalar, name, ".", overload,
-        ": Not yet supported conversion: argument '", a.name, "' is a Scalar, which the stable C ABI cannot carry");
-  std::vector<Cell> results(s.returns.size());
-  {
-    struct Taken {
-      const Schema& s;
-      const Cell* stack;
-      ~Taken() { abi::release_arguments(s, stack, s.args.size()); }
-    } taken{s, stack};
-    ValueRoom room;
-    Value* args = room.take(s.args.size());
-    for (size_t i = 0; i < s.args.size(); ++i) args[i] = abi::value_in(stack[i], s.args[i].type, room);
-    call_values(*op, args, [&](const Value& result) {
-      abi::put_results(
-          s, result, std::span(results), returned, [](Cell c, const ArgType& type) { abi::release(type, c); });
-    });
-  }
-  std::ranges::copy(results, stack);
-}
-
-const Schema* schema_of(const char* name, const char* overload) {
-  Operator* op = find_operator(name, overload);
-  return op ? &op->schema : nullptr;
-}
-
 void dispatch(const char* name, const char* overload, Cell* stack, bool internal) {
   CHECK(Kind::Runtime, Py_IsInitialized(), "the interpreter has ended");
   GilAcquire gil;
   try {
-    run_operator(name, overload, stack, internal);
+    abi::run_operator(name, overload, stack, internal);
   } catch (const PythonError&) { fail(Kind::Runtime, take_python_error()); }
   if (PyErr_Occurred()) fail(Kind::Runtime, take_python_error());
 }
@@ -98,12 +50,6 @@ void warn(const char* text) {
 Device generator_device(void* generator) {
   OwnedRef device = owned(PyObject_GetAttrString(static_cast<PyObject*>(generator), "device"));
   return device_of(device);
-}
-
-void locked(void (*f)(void*), void* context) {
-  if (!Py_IsInitialized()) return f(context);
-  GilAcquire gil;
-  f(context);
 }
 
 // --- streams: Python callables, given by shim_torch.cuda --------------------------------------------------------------
@@ -158,16 +104,7 @@ PyObject* strings(const std::vector<std::string>& all) {  // what has no UTF-8 i
 
 PyObject* library_problems() {
   take_over_libraries();
-  return strings(std::exchange(problems(), {}));
-}
-
-std::vector<std::string> operator_tags(std::string_view qualified, std::string_view overload) {
-  std::vector<std::string> names;
-  auto it = tags().find(str(qualified, ".", overload));
-  if (it != tags().end())
-    for (int32_t tag : it->second)
-      if (*abi::tag_name(tag)) names.push_back(abi::tag_name(tag));
-  return names;
+  return strings(abi::take_problems());
 }
 
 void set_stream_hooks(PyObject* set, PyObject* pool) {
@@ -177,7 +114,7 @@ void set_stream_hooks(PyObject* set, PyObject* pool) {
 
 PyMethodDef stable_abi_functions[] = {function<&library_problems>("library_problems",
                                           "What was wrong with the schemas of libraries loaded since the last call."),
-    function<&operator_tags>("operator_tags", "The tags a library gave its operator (qualified name, overload)."),
+    function<&abi::tags_of>("operator_tags", "The tags a library gave its operator (qualified name, overload)."),
     function<&set_stream_hooks>(
         "_stream_hooks", "(set(stream, device), pool(high_priority, device) -> stream) for compiled kernels."),
     {}};
@@ -192,16 +129,7 @@ bool raise_interrupt() {
 
 void take_over_libraries() {
   if (!abi::any_news()) return;
-  abi::News news = abi::take_news();
-  for (auto& p : news.problems) problems().push_back(p);
-  for (auto& d : news.definitions) {
-    const std::string key = d.schema.qualified() + "." + d.schema.overload;
-    if (!d.tags.empty()) tags()[key] = d.tags;
-    try {
-      define_operator(std::move(d.schema));
-    } catch (const Error& e) { problems().push_back(str(e.what(), " (", d.file, ":", d.line, ")")); }
-  }
-  for (auto& i : news.implementations) {
+  for (auto& i : abi::take_over_definitions()) {
     const OwnedRef kernel{stable_kernel(i.kernel, i.qualified, i.overload)};
     OwnedRef(static_cast<PyObject*>(set_kernel(i.qualified, i.overload, i.key, kernel)));
   }
@@ -209,13 +137,11 @@ void take_over_libraries() {
 
 int bind_stable_abi(PyObject* module) {
   if (make_stable_kernel_type() < 0) return -1;
-  abi::host() = {.schema = schema_of,
-      .dispatch = dispatch,
+  abi::host() = {.dispatch = dispatch,
       .warn = warn,
       .set_stream = set_stream,
       .pool_stream = pool_stream,
-      .generator_device = generator_device,
-      .locked = locked};
+      .generator_device = generator_device};
   before_lookup = take_over_libraries;
   return PyModule_AddFunctions(module, stable_abi_functions);
 }

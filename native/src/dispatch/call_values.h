@@ -1,9 +1,8 @@
 #pragma once
-// Calls of operators from compiled code, with values. Needs the GIL.
+// Calls of operators from compiled code, with values.
 #include <span>
 
-#include "python/dispatch.h"
-#include "python/lent_objects.h"
+#include "dispatch/call.h"
 
 namespace shim {
 
@@ -14,9 +13,9 @@ template <class Take> void call_values(Operator& op, Value* args, Take&& take) {
     if (v.tag == Value::tensors) v.tag = Value::list;
   Result r;
   call_operator(op, args, n, r);
+  if (r.object()) return interpreter_calls.see(r.object(), take);
   ValueRoom room;
-  Values held;
-  take(r.object() ? held.of(object_in(r)) : value_of(r.answer, room));
+  take(value_of(r.answer, room));
 }
 
 }  // namespace shim
