@@ -104,10 +104,10 @@ OperatorNode::~OperatorNode() {
 void OperatorNode::build(const Value* args, size_t n, bool shown) {
   std::vector<Edge> edges;
   edges.reserve(n);
-  first_edge_.resize(n + 1);
+  first_edge_.clear();
   for (size_t i = 0; i < n; ++i) {
     const Value& v = args[i];
-    first_edge_[i] = int(edges.size());
+    first_edge_.push_back(int(edges.size()));
     each_tensor(&v, 1, [&](TensorImpl& t) { edges.push_back(gradient_edge(Tensor(&t))); });
     const bool tensor = v.is_tensor(), other = !tensor && v.tag != Value::list;
     has_bias_ |= i == 2 && tensor;
@@ -118,7 +118,7 @@ void OperatorNode::build(const Value* args, size_t n, bool shown) {
     else if (other && i && input)  // a number first is PyTorch's reversed operator: no input
       edges.emplace_back();
   }
-  first_edge_[n] = int(edges.size());
+  first_edge_.push_back(int(edges.size()));
   set_next_edges(std::move(edges));
   choose(shown);
 }
@@ -139,15 +139,14 @@ SavedValue OperatorNode::value(const ParameterSource& s, const Value* args, cons
 void OperatorNode::save(const Value* args, const Answer* result) {
   size_t count = 0;
   for (auto* f : chosen_) count += f->sources.size();
-  keys_.reserve(count);
   values_.reserve(count);
   for (auto* f : chosen_)
     for (const ParameterSource& s : f->sources) {
       if (s.kind == ParameterSource::Grad || s.kind == ParameterSource::Wanted ||
           (s.kind == ParameterSource::Result && !result) || find(s))
         continue;
-      keys_.push_back(s);
       values_.push_back(value(s, args, result));
+      values_.back().source = s;
     }
 }
 
@@ -219,15 +218,13 @@ bool OperatorNode::read_saved(const SavedValue& v, GraphReader& r) const {
 }
 
 SavedValue* OperatorNode::find_shown(const std::string& what) {
-  for (size_t i = 0; i < keys_.size(); ++i) {
-    if (shown(keys_[i]) == what) return &values_[i];
-  }
-  return nullptr;
+  const auto found = std::ranges::find_if(values_, [&](const SavedValue& v) { return shown(v.source) == what; });
+  return found == values_.end() ? nullptr : &*found;
 }
 
 SavedValue* OperatorNode::find(const ParameterSource& s) {
-  for (size_t i = 0; i < keys_.size(); ++i)
-    if (keys_[i].kind == s.kind && keys_[i].index == s.index) return &values_[i];
+  for (SavedValue& v : values_)
+    if (v.source.kind == s.kind && v.source.index == s.index) return &v;
   return nullptr;
 }
 
@@ -251,7 +248,8 @@ bool OperatorNode::wanted(int argument) const {
 }
 
 void OperatorNode::choose(bool shown) {
-  std::vector<bool> done(op_.schema.args.size());
+  Few<bool, 32> done;  // of the arguments
+  for (size_t i = 0; i < op_.schema.args.size(); ++i) done.push_back(false);
   auto add = [&](const PlannedFormula& f) {  // one that serves several inputs is called when any of them is wanted
     if (std::none_of(f.inputs.begin(), f.inputs.end(), [&](int i) { return wanted(i) && !done[size_t(i)]; })) return;
     chosen_.push_back(&f);

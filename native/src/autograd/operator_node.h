@@ -6,11 +6,13 @@
 
 #include "autograd/autograd.h"
 #include "autograd/formula_plan.h"
+#include "core/few.h"
 #include "ops/value.h"
 
 namespace shim {
 
-struct SavedValue {                  // one value that a formula names
+struct SavedValue {  // one value that a formula names
+  ParameterSource source{};
   std::vector<SavedTensor> tensors;  // one; several for a Tensor[] argument
   std::optional<Dims> dims;          // sizes or strides
   void* object = nullptr;            // anything else, of the interpreter
@@ -45,7 +47,7 @@ class OperatorNode : public Node {
 
   const FormulaPlan& plan() const { return plan_; }
   bool released() const override { return released_; }
-  size_t arguments() const { return first_edge_.empty() ? 0 : first_edge_.size() - 1; }
+  size_t arguments() const { return first_edge_.size() ? first_edge_.size() - 1 : 0; }
   bool wanted(int argument) const;
   const Edge* edge_to(int argument) const;  // of a tensor's gradient; null: not wanted
   Tensor& gradient_of(int argument, Grads& out) const { return out[size_t(first_edge_[size_t(argument)])]; }
@@ -68,9 +70,8 @@ class OperatorNode : public Node {
 
   Operator& op_;
   FormulaPlan& plan_;
-  std::vector<int> first_edge_;  // of every argument, and one past the last
+  Few<int, 8> first_edge_;  // of every argument, and one past the last
   std::vector<const PlannedFormula*> chosen_;
-  std::vector<ParameterSource> keys_;  // of the values, in the same order
   std::vector<SavedValue> values_;
   bool released_ = false;
   bool has_bias_ = false;  // of a linear layer
