@@ -79,7 +79,7 @@ class cuBLASModule:
         elif name in ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction"):
             self._set_reduction(name[6:10], *_pair(value, name))
         elif name == "allow_fp16_accumulation":
-            _core.gemm_flag("fp16_accumulation", value)
+            _core.gemm_flag("fp16_accumulation", bool(value))
         elif name == "fp32_precision":
             precision.write("cuda", "matmul", value)
         else:
@@ -89,8 +89,8 @@ class cuBLASModule:
     def _set_reduction(dtype: str, allow: bool, split_k: bool) -> None:
         if allow and not split_k:
             raise RuntimeError("allow_splitk=False is not supported when reduced precision reductions are enabled")
-        _core.gemm_flag(f"{dtype}_reduced", allow)
-        _core.gemm_flag(f"{dtype}_split_k", split_k)
+        _core.gemm_flag(f"{dtype}_reduced", bool(allow))
+        _core.gemm_flag(f"{dtype}_split_k", bool(split_k))
 
 
 def _pair(value: Any, name: str) -> tuple[bool, bool]:

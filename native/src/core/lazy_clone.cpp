@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/extent.h"
 
 namespace shim {
 namespace {
@@ -69,6 +70,14 @@ void materialize(Storage& s) {
     s.replace_data(std::move(fresh));
   }
   s.set_resizable(resizable);
+}
+
+Tensor lazy_clone(const TensorImpl& t) {
+  check_within(*t.storage(), t.sizes(), t.strides(), t.storage_offset(), t.itemsize());  // it may have been shrunk
+  Tensor clone(new TensorImpl(lazy_clone(*t.storage()), t.dtype(), t.sizes(), t.strides(), t.storage_offset()));
+  clone->is_conj = t.is_conj;
+  clone->is_neg = t.is_neg;
+  return clone;
 }
 
 }  // namespace shim

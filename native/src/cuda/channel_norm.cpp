@@ -75,6 +75,8 @@ bool variance_of_rows(const Tensor& x, double correction, bool root, const Tenso
 
 bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean, const Tensor& variance,
     double momentum, double factor) {
+  for (const Tensor* one : {&to_mean, &to_variance, &mean, &variance})
+    CHECK(Kind::Type, (*one)->device().is_cuda(), "cuda_track takes CUDA tensors");
   const DType t = to_mean->dtype(), compute = cuda::compute_dtype(t);
   int64_t n = to_mean->numel();
   if (!kernels_ready() || !floating(t) || to_variance->dtype() != t || mean->dtype() != compute ||
@@ -85,6 +87,8 @@ bool track(const Tensor& to_mean, const Tensor& to_variance, const Tensor& mean,
   const int device = to_mean->device().index;
   const auto f = channel_kernel<entries::channels::track_statistics>(t, t, 1, device);
   if (!f) return false;
+  to_mean->bump_version();
+  to_variance->bump_version();
   if (!n) return true;
   launch(f, {(n + 255) / 256}, device, to_mean->data(), to_variance->data(), mean->data(), variance->data(), n,
       momentum, factor);

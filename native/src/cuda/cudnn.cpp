@@ -164,6 +164,13 @@ Settings& settings() {
   static Settings s;
   return s;
 }
+bool* switch_named(std::string_view name) {
+  Settings& s = settings();
+  return name == "enabled"         ? &s.enabled
+         : name == "allow_tf32"    ? &s.allow_tf32
+         : name == "deterministic" ? &s.deterministic
+                                   : nullptr;
+}
 
 bool available() { return library().loaded; }
 void* symbol(const char* name) { return library().loaded ? dlsym(library().opened, name) : nullptr; }

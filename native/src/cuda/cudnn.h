@@ -7,7 +7,8 @@ namespace shim::cudnn {
 struct Settings {
   bool enabled = true, allow_tf32 = true, deterministic = false;
 };
-Settings& settings();  // torch.backends.cudnn's
+Settings& settings();                  // torch.backends.cudnn's
+bool* switch_named(std::string_view);  // of these; null: there is none
 
 struct Geometry {
   Dims stride, padding, dilation;

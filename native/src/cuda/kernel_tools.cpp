@@ -95,4 +95,18 @@ std::string compile_a_reduction(
   return wrong.empty() ? compile_reduction(std::string(op).c_str(), in, compute, out, vector, architecture) : wrong;
 }
 
+Fact failure_report() {
+  Fact::List all;
+  for (const FailedKernel& f : failed_kernels())
+    all.push_back(
+        Fact::Named{{"kernel", f.what.program}, {"macros", Fact::List(f.what.macros.begin(), f.what.macros.end())},
+            {"architecture", f.architecture}, {"log", f.log}});
+  return all;
+}
+
+Fact code_report() {
+  const CodeCounts c = code_counts();
+  return Fact::Named{{"pack", c.pack}, {"kept", c.kept}, {"compiled", c.compiled}, {"ahead", c.ahead}};
+}
+
 }  // namespace shim::cuda

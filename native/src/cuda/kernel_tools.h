@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/dtype.h"
+#include "core/report.h"
 #include "cuda/kernel_store.h"
 #include "cuda/specialisation.h"
 
@@ -19,6 +20,8 @@ std::string pack_code(std::string_view path, std::string_view line, int architec
 std::string specialisation_key(std::string_view line, int architecture);  // in the cache
 bool load_kernel(int device, std::string_view line, std::string_view entry);
 std::string warning_of(const FailedKernel&);
+Fact failure_report();  // of failed_kernels()
+Fact code_report();     // of code_counts()
 
 struct CompiledCode {
   std::string code, log;

@@ -1,5 +1,6 @@
 #include "cuda/random.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/order.h"
@@ -66,7 +67,22 @@ bool draw_shaped(const Tensor& self, Shaped shape, double a, double b, uint64_t 
   return true;
 }
 
+bool draw(const Tensor& self, std::string_view kind, const DrawBounds& bounds, uint64_t seed, uint64_t start) {
+  CHECK(Kind::Type, self->device().is_cuda(), "cuda_draw(tensor, kind, a, b, seed, start) takes CUDA tensors");
+  static constexpr std::pair<std::string_view, Shaped> others[] = {{"exponential", Shaped::exponential},
+      {"cauchy", Shaped::cauchy}, {"geometric", Shaped::geometric}, {"chance", Shaped::chance}};
+  const auto* shaped = std::ranges::find(others, kind, &std::pair<std::string_view, Shaped>::first);
+  const Draw plain = kind == "integer" ? Draw::integer : kind == "normal" ? Draw::normal : Draw::uniform;
+  const bool done = shaped != std::end(others) ? draw_shaped(self, shaped->second, bounds.a, bounds.b, seed, start)
+                                               : draw(self, plain, bounds.a, bounds.b, int64_t(bounds.low),
+                                                     bounds.high - bounds.low, seed, start);
+  if (done) self->bump_version();
+  return done;
+}
+
 Tensor draw_poisson(const Tensor& given, uint64_t seed, uint64_t start) {
+  CHECK(Kind::Type, given->device().is_cuda() && !given->has_math_bits(),
+      "cuda_poisson(rates, seed, start) takes a CUDA tensor whose bits are resolved");
   const DType t = given->dtype();
   if (!kernels_ready() || !floating(t)) return {};
   const int device = given->device().index;

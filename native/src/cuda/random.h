@@ -1,5 +1,8 @@
 #pragma once
 // Random numbers on CUDA: the words of shim_torch._impl.tensor.generator's stream, turned into numbers as its CPU form does.
+#include <string_view>
+
+#include "ops/draw_bounds.h"
 #include "ops/kernel.h"
 
 namespace shim::cuda {
@@ -11,6 +14,8 @@ bool draw(const Tensor& self, Draw, double a, double b, int64_t low, uint64_t sp
 // Numbers of other distributions, from as many uniform ones as draw() makes; random.cuh says what a and b are.
 enum class Shaped : int { exponential = 1, cauchy = 2, geometric = 3, chance = 4 };
 bool draw_shaped(const Tensor& self, Shaped, double a, double b, uint64_t seed, uint64_t start);
+// Either of both, by the distribution's name: fills a CUDA tensor in place.
+bool draw(const Tensor& self, std::string_view kind, const DrawBounds&, uint64_t seed, uint64_t start);
 // Counts of Poisson's distribution at `rates`, one block of the stream each. Null where there is no kernel for the dtype.
 Tensor draw_poisson(const Tensor& rates, uint64_t seed, uint64_t start);
 // self / (1 - p) where a uniform number is at least p, else 0, and a mask (bool) that says where. Both lie in memory like self.

@@ -48,14 +48,22 @@ Plan& plan_for(const PlanKey& key, const GemmBuffers& buffers) {
   return *plan;
 }
 
-std::vector<PlanReport> plan_reports() {
-  std::vector<PlanReport> all;
+Fact plan_reports() {
+  Fact::List all;
   for (Cache::Shard& shard : cache().shards) {
     std::lock_guard<std::mutex> guard(shard.lock);
-    for (auto& [key, plan] : shard.plans)
-      all.push_back({key.problem, plan->chosen, plan->fusion, plan->tuned, plan->own_kernel,
-          plan->settled_note ? plan->note : std::string("not settled"),
-          plan->settled_note ? plan->trials : std::vector<Trial>()});
+    for (auto& [key, plan] : shard.plans) {
+      const GemmProblem& p = key.problem;
+      Fact::List trials;
+      if (plan->settled_note)
+        for (const Trial& t : plan->trials) trials.push_back(Fact::Tuple{{double(t.device), double(t.host)}});
+      all.push_back(Fact::Named{{"dtype", dtype_name(p.a_dtype)}, {"result", dtype_name(p.d_dtype)},
+          {"transposed", std::string(p.trans_a ? "T" : "N") + (p.trans_b ? "T" : "N")}, {"m", p.m}, {"n", p.n},
+          {"k", p.k}, {"batch", p.batch}, {"compute", int(p.compute)}, {"epilogue", int(p.epilogue)},
+          {"chosen", int(plan->chosen)}, {"fusion", int(plan->fusion)}, {"tuned", bool(plan->tuned)},
+          {"own_kernel", bool(plan->own_kernel)},
+          {"direct", plan->settled_note ? plan->note : std::string("not settled")}, {"trials", std::move(trials)}});
+    }
   }
   return all;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/report.h"
 #include "cuda/cublaslt.h"
 #include "gemm/direct.h"
 #include "ops/gemm_problem.h"
@@ -56,14 +57,7 @@ void build_plan(Plan&, const GemmBuffers&);          // its descriptors, and the
 Plan& plan_for(const PlanKey&, const GemmBuffers&);  // from the cache, or built; lives for ever
 size_t result_bytes(const GemmProblem&);             // from the first to the last element of D
 
-struct PlanReport {
-  GemmProblem problem;
-  int chosen = 0, fusion = 0;
-  bool tuned = false, own_kernel = false;
-  std::string direct;
-  std::vector<Trial> trials;
-};
-std::vector<PlanReport> plan_reports();  // of every plan there is
+Fact plan_reports();  // of every plan there is: its problem, what was chosen for it, how long the choices took
 
 struct Scalars {  // alpha and beta in the problem's scale type, as the library reads them
   Scalars(const GemmProblem&, double alpha, double beta);

@@ -5,15 +5,13 @@
 
 #include "core/tensor.h"
 #include "cpu/mersenne.h"
+#include "ops/draw_bounds.h"
 
 namespace shim::cpu_draws {
 
 inline bool is_whole(std::string_view kind) { return kind == "integer" || kind == "word"; }
 
-struct Bounds {  // of a kind that is whole, of others
-  uint64_t low = 0, high = 0;
-  double a = 0, b = 0;
-};
+using Bounds = DrawBounds;
 
 // Fills a contiguous tensor of float32 or float64 ("integer" and "word": int64; "chance": bool) in place. uniform: from a to b;
 // normal, single, log_normal, cauchy: of mean a and deviation b; integer: from low up to high, word: likewise, of 32 bits a

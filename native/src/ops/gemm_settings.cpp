@@ -79,4 +79,23 @@ size_t hash_of(const GemmProblem& p) {
   return h;
 }
 
+std::atomic<bool>* switch_named(std::string_view name) {
+  Settings& s = settings();
+  const std::pair<std::string_view, std::atomic<bool>*> all[] = {{"allow_tf32", &s.allow_tf32},
+      {"fp16_reduced", &s.fp16_reduced}, {"fp16_split_k", &s.fp16_split_k}, {"bf16_reduced", &s.bf16_reduced},
+      {"bf16_split_k", &s.bf16_split_k}, {"fp16_accumulation", &s.fp16_accumulation},
+      {"deterministic", &s.deterministic}, {"tuning", &s.tuning}, {"always_fuse", &s.always_fuse},
+      {"one_launch", &s.one_launch}, {"direct", &s.direct}};
+  for (const auto& [known, found] : all)
+    if (known == name) return found;
+  return nullptr;
+}
+
+Fact status() {
+  const Counters& c = counters();
+  return Fact::Named{{"cpu_library", cpu_library()}, {"cpu", c.cpu.load()}, {"cublaslt", c.lt.load()},
+      {"direct", c.direct.load()}, {"own_kernels", c.own.load()}, {"plans", c.plans.load()}, {"tuned", c.tuned.load()},
+      {"fallbacks", c.fallbacks.load()}};
+}
+
 }  // namespace shim::gemm

@@ -1,6 +1,9 @@
 #pragma once
 // The switches of torch.backends.cuda.matmul and their like, read when a problem is described.
 #include <atomic>
+#include <string_view>
+
+#include "core/report.h"
 
 namespace shim::gemm {
 
@@ -17,6 +20,7 @@ struct Settings {
   std::atomic<int> sm_carveout{0};
 };
 Settings& settings();
+std::atomic<bool>* switch_named(std::string_view);  // null: there is none
 
 // Unfused product and sum instead of one fused linear: what this thread says, else the process, else SHIM_LEGACY_LINEAR, else
 // FLAGS_use_legacy_linear (Paddle's name of it).
@@ -30,5 +34,6 @@ struct Counters {
   std::atomic<uint64_t> direct{0};  // of those of cuBLASLt, how many were launched directly
 };
 Counters& counters();
+Fact status();  // and which library serves the CPU
 
 }  // namespace shim::gemm

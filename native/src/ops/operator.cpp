@@ -144,4 +144,32 @@ std::vector<std::string> operator_namespaces() {
   return {names.begin(), names.end()};
 }
 
+namespace {
+
+template <class F> Fact report_of_operators(F&& told_of) {  // nothing of an operator of which nothing is told
+  Fact::Named all;
+  for (const std::string& ns : operator_namespaces())
+    for (const std::string& name : operator_names(ns))
+      for (const Operator* op : overloads(ns + "::" + name))
+        if (std::optional<Fact> told = told_of(*op)) all.emplace_back(op->full_name(), std::move(*told));
+  return all;
+}
+
+}  // namespace
+
+Fact operator_counts() {
+  return report_of_operators([](const Operator& op) -> std::optional<Fact> {
+    if (!op.calls_body && !op.calls_native) return {};
+    return Fact::Tuple{{op.calls_body, op.calls_native}};
+  });
+}
+
+Fact operator_declines() {
+  return report_of_operators([](const Operator& op) -> std::optional<Fact> {
+    Fact::Named reasons;
+    for (const auto& [reason, times] : op.declines) reasons.emplace_back(reason, times);
+    return reasons.empty() ? std::nullopt : std::optional<Fact>(std::move(reasons));
+  });
+}
+
 }  // namespace shim

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/report.h"
 #include "ops/schema.h"
 #include "ops/traits.h"
 
@@ -97,6 +98,8 @@ Operator* add_operator(std::unique_ptr<Operator>);
 void remove_operator(Operator*);
 std::vector<std::string> operator_names(const std::string& ns);
 std::vector<std::string> operator_namespaces();
+Fact operator_counts();    // {"aten::add.Tensor": (calls of the body, of the kernel)} of those that were called
+Fact operator_declines();  // {"aten::sort": {"bool tensors": 3}}: why kernels left calls to bodies, and how often
 
 // Kernels are registered before the records are defined. Several may have one name: an operator gets, for each device, the first
 // that fits its schema, the one for CPU tensors to be asked before the other.

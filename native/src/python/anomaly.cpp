@@ -55,20 +55,21 @@ void set_enabled(bool on, bool check_nan) {
   Anomaly::check_nan = check_nan;
 }
 
-PyMethodDef anomaly_functions[] = {
-    schema_function<&set_enabled, "set_anomaly_enabled(bool enabled, bool check_nan=True)">(),
-    function<[] { return bool(Anomaly::enabled); }>("is_anomaly_enabled"),
-    function<[] { return bool(Anomaly::check_nan); }>("is_anomaly_check_nan_enabled"), {}};
+int install_anomaly(PyObject*) {
+  Anomaly::created = created;
+  Anomaly::failed = failed;
+  Anomaly::has_nan = has_nan;
+  return 0;
+}
+
+const ModulePart anomaly_functions{
+    {schema_function<&set_enabled, "set_anomaly_enabled(bool enabled, bool check_nan=True)">(),
+        function<[] { return bool(Anomaly::enabled); }>("is_anomaly_enabled"),
+        function<[] { return bool(Anomaly::check_nan); }>("is_anomaly_check_nan_enabled")},
+    install_anomaly};
 
 }  // namespace
 
 PyObject* node_metadata(Node& n) { return Py_XNewRef(dict_of(n)); }
-
-int bind_anomaly(PyObject* module) {
-  Anomaly::created = created;
-  Anomaly::failed = failed;
-  Anomaly::has_nan = has_nan;
-  return PyModule_AddFunctions(module, anomaly_functions);
-}
 
 }  // namespace shim

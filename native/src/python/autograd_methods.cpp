@@ -14,8 +14,7 @@ namespace shim {
 namespace {
 
 Tensor requires_grad_(TensorImpl& t, bool on) {
-  if (__builtin_expect(running_transforms != 0, 0) && refuse_under_transforms("requires_grad_()"))
-    throw PythonError();
+  if (__builtin_expect(running_transforms != 0, 0) && refuse_under_transforms("requires_grad_()")) throw PythonError();
   set_requires_grad(t, on, "only Tensors of floating point dtype can require gradients");
   return Tensor(&t);
 }
@@ -65,17 +64,16 @@ constexpr char kViewFunc[] =
     "_view_func(Tensor self, Tensor new_base, Any? symint_visitor_fn=None, Any? tensor_visitor_fn=None)";
 
 using T = TensorImpl&;
-PyMethodDef methods[] = {schema_method<&requires_grad_, "requires_grad_(Tensor self, bool requires_grad=True)">(),
-    {"detach", detach_method, METH_NOARGS, nullptr}, method_of_none<&detach_inplace>("detach_"),
-    method_of_none<[](T t) { return t.autograd() && t.autograd()->base; }>("_is_view"),
-    schema_method<&replayed<true>, kViewFunc>(), schema_method<&replayed<false>, kViewFunc>("_view_func_unsafe"),
-    schema_method<[](T t, const Tensor& view) { return reversed_view(t, view); },
-        "_rev_view_func_unsafe(Tensor self, Tensor new_view)">(),
-    method_of_none<&retain_grad_method>("retain_grad"), method_of_one<&register_hook>("register_hook"),
-    method_of_one<&register_post_accumulate>("register_post_accumulate_grad_hook"), {}};
+const TensorPart gradient_methods{
+    {schema_method<&requires_grad_, "requires_grad_(Tensor self, bool requires_grad=True)">(),
+        {"detach", detach_method, METH_NOARGS, nullptr}, method_of_none<&detach_inplace>("detach_"),
+        method_of_none<[](T t) { return t.autograd() && t.autograd()->base; }>("_is_view"),
+        schema_method<&replayed<true>, kViewFunc>(), schema_method<&replayed<false>, kViewFunc>("_view_func_unsafe"),
+        schema_method<[](T t, const Tensor& view) { return reversed_view(t, view); },
+            "_rev_view_func_unsafe(Tensor self, Tensor new_view)">(),
+        method_of_none<&retain_grad_method>("retain_grad"), method_of_one<&register_hook>("register_hook"),
+        method_of_one<&register_post_accumulate>("register_post_accumulate_grad_hook")}};
 
 }  // namespace
-
-int bind_autograd_methods() { return add_to_tensor(methods, nullptr); }
 
 }  // namespace shim

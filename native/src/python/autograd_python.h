@@ -29,9 +29,6 @@ int bind_function(PyObject* module);  // function_object.cpp
 int bind_node(PyObject* module);      // node_object.cpp
 int bind_hooks();                     // hooks.cpp
 int bind_saved(PyObject* module);     // saved_object.cpp
-int bind_backward(PyObject* module);  // bind_backward.cpp
-int bind_anomaly(PyObject* module);   // anomaly.cpp
-int bind_autograd_methods();          // autograd_methods.cpp
 
 // Of a tensor's attributes about gradients (bind_autograd.cpp), for its methods.
 int put_requires_grad(TensorImpl*, bool on, const char* refusal);  // -1 with an error set, whose text may be `refusal`

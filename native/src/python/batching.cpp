@@ -44,12 +44,12 @@ PyObject* require_grad(PyObject* tensor) {  // Tensor.requires_grad_ for the tra
   return make_require_grad(tensor) ? Py_NewRef(tensor) : nullptr;
 }
 
-PyMethodDef batching_functions[] = {function<&set_batching>("set_batching"),
-    function<&count_transforms>("_count_transforms"),
-    function<&count_gradient_transforms>("_count_gradient_transforms"), function<&set_made_in>("_set_made_in"),
-    function<&allow_inplace>("_set_inplace_requires_grad_allowed"),
-    function<[] { return bool(inplace_allowed); }>("_inplace_requires_grad_allowed"),
-    function<&require_grad>("_require_grad"), {}};
+const ModulePart batching_functions{
+    {function<&set_batching>("set_batching"), function<&count_transforms>("_count_transforms"),
+        function<&count_gradient_transforms>("_count_gradient_transforms"), function<&set_made_in>("_set_made_in"),
+        function<&allow_inplace>("_set_inplace_requires_grad_allowed"),
+        function<[] { return bool(inplace_allowed); }>("_inplace_requires_grad_allowed"),
+        function<&require_grad>("_require_grad")}};
 
 }  // namespace
 
@@ -85,7 +85,5 @@ PyObject* apply_batched(PyObject* cls, PyObject* const* args, size_t n) {
   const OwnedRef all{tuple_of_lent(args, n)};
   return all.o ? PyObject_CallFunctionObjArgs(apply_function, cls, all.o, nullptr) : nullptr;
 }
-
-int bind_batching(PyObject* module) { return PyModule_AddFunctions(module, batching_functions); }
 
 }  // namespace shim

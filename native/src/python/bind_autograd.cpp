@@ -4,7 +4,7 @@
 #include "python/attribute.h"
 #include "python/autograd_python.h"
 #include "python/dispatch.h"
-#include "python/forward_mode.h"
+#include "autograd/forward_mode.h"
 #include "python/override.h"
 #include "python/tensor_type.h"
 #include "python/torch_dispatch.h"
@@ -136,28 +136,27 @@ PyObject* grad_fn_of(TensorImpl& t) {
 }
 
 using T = TensorImpl&;
-PyGetSetDef getset[] = {attribute<[](T t) { return t.requires_grad(); }>("requires_grad", set_requires_grad),
-    {"grad", get_grad, set_grad, nullptr, nullptr}, {"_grad", get_grad, set_grad, nullptr, nullptr},
-    attribute<grad_fn_of>("grad_fn"), attribute<grad_fn_of>("_grad_fn", clear_grad_fn), attribute<is_leaf>("is_leaf"),
-    attribute<[](T t) { return int64_t(t.autograd() ? t.autograd()->output_nr : 0); }>("output_nr"),
-    attribute<[](T t) { return t.autograd() && t.autograd()->retains_grad; }>("retains_grad"),
-    attribute<[](T t) { return t.dtype(); }>("grad_dtype"),
-    attribute<[](T t) { return t.autograd() ? t.autograd()->base : Tensor(); }>("_base"),
-    {"data", get_data, set_data, nullptr, nullptr},
-    attribute<[](T t) { return hooks_of(t.autograd() ? t.autograd()->hooks : HookList()); }>(
-        "_backward_hooks", set_hooks),
-    attribute<[](T t) { return hooks_of(t.autograd() ? t.autograd()->post_accumulate : HookList()); }>(
-        "_post_accumulate_grad_hooks"),
-    {}};
+const TensorPart gradient_attributes{
+    {}, {attribute<[](T t) { return t.requires_grad(); }>("requires_grad", set_requires_grad),
+            {"grad", get_grad, set_grad, nullptr, nullptr}, {"_grad", get_grad, set_grad, nullptr, nullptr},
+            attribute<grad_fn_of>("grad_fn"), attribute<grad_fn_of>("_grad_fn", clear_grad_fn),
+            attribute<is_leaf>("is_leaf"),
+            attribute<[](T t) { return int64_t(t.autograd() ? t.autograd()->output_nr : 0); }>("output_nr"),
+            attribute<[](T t) { return t.autograd() && t.autograd()->retains_grad; }>("retains_grad"),
+            attribute<[](T t) { return t.dtype(); }>("grad_dtype"),
+            attribute<[](T t) { return t.autograd() ? t.autograd()->base : Tensor(); }>("_base"),
+            {"data", get_data, set_data, nullptr, nullptr},
+            attribute<[](T t) { return hooks_of(t.autograd() ? t.autograd()->hooks : HookList()); }>(
+                "_backward_hooks", set_hooks),
+            attribute<[](T t) { return hooks_of(t.autograd() ? t.autograd()->post_accumulate : HookList()); }>(
+                "_post_accumulate_grad_hooks")}};
 
 }  // namespace
 
 int bind_autograd(PyObject* module) {
-  if (add_to_tensor(nullptr, getset) < 0 || bind_autograd_methods() < 0) return -1;
-  bool failed = bind_forward_mode(module) < 0 || bind_override(module) < 0 || bind_hooks() < 0 ||
-                bind_node(module) < 0 || bind_function(module) < 0 || bind_saved(module) < 0 ||
-                bind_backward(module) < 0 || bind_anomaly(module) < 0;
-  return failed ? -1 : 0;
+  for (auto bind : {bind_override, bind_node, bind_function, bind_saved})
+    if (bind(module) < 0) return -1;
+  return bind_hooks();
 }
 
 }  // namespace shim

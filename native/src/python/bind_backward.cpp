@@ -127,7 +127,7 @@ PyObject* take_profile() {
   return module_call::list_of(profile::take(), [](profile::Row& row) { return module_call::object(std::move(row)); });
 }
 
-PyMethodDef backward_functions[] = {function<&GradMode::enabled>("is_grad_enabled"),
+const ModulePart backward_functions{{function<&GradMode::enabled>("is_grad_enabled"),
     schema_function<&GradMode::set, "set_grad_enabled(bool enabled)">(nullptr, "_set_grad_enabled"),
     function<&InferenceMode::enabled>("is_inference_mode_enabled"), function<&set_inference>("_set_inference_mode"),
     function<&backward>("run_backward"),
@@ -141,10 +141,8 @@ PyMethodDef backward_functions[] = {function<&GradMode::enabled>("is_grad_enable
     function<&execution_order>("_current_graph_task_execution_order"),
     function<&will_execute>("_will_engine_execute_node"), function<&is_checkpoint_valid>("_is_checkpoint_valid"),
     function<&profile::set>("_set_profiling", "Whether operators and backward nodes are recorded, and with shapes."),
-    function<&take_profile>("_take_profile", "What was recorded since the last call."), {}};
+    function<&take_profile>("_take_profile", "What was recorded since the last call.")}};
 
 }  // namespace
-
-int bind_backward(PyObject* module) { return PyModule_AddFunctions(module, backward_functions); }
 
 }  // namespace shim

@@ -3,7 +3,6 @@
 
 #include "autograd/piecewise_constant.h"
 #include "python/module_function.h"
-#include "python/native_ops.h"
 #include "python/torch_dispatch.h"
 
 namespace shim {
@@ -52,8 +51,8 @@ Tensor flat_input_of(const Tensor& t) {  // autograd/piecewise_constant.h
   return GradMode::enabled() && t->requires_grad() && !seen() && is_plain(t) ? flat_input(t) : t;
 }
 
-PyMethodDef cpu_formulas_functions[] = {
-    function<&flat_input_of>("flat_input", "The tensor; its gradient's own gradient by it is zeros, not absent."),
+const ModulePart cpu_formulas_functions{{function<&flat_input_of>("flat_input",
+                                             "The tensor; its gradient's own gradient by it is zeros, not absent."),
     function<&unseen>("unseen",
         "Whether CPU tensors have values of their own, and no handler, mode or tangent sees what is done with them."),
     function<&norms_channels>("norms_channels",
@@ -62,11 +61,8 @@ PyMethodDef cpu_formulas_functions[] = {
     function<&unseen_on_cuda>("unseen_on_cuda",
         "Whether a CUDA tensor has values of its own, and no handler, mode or tangent sees what is done with it."),
     function<&one_pass>(
-        "one_pass", "Whether a gradient of real floating tensors alike may be one kernel, for nobody looks on."),
-    {}};
+        "one_pass", "Whether a gradient of real floating tensors alike may be one kernel, for nobody looks on.")}};
 
 }  // namespace
-
-int bind_cpu_formulas(PyObject* module) { return PyModule_AddFunctions(module, cpu_formulas_functions); }
 
 }  // namespace shim

@@ -1,57 +1,25 @@
-// Functions of the module that run CUDA kernels without an operator: random numbers, running statistics, compilations for tests.
+// Functions of the module that run CUDA kernels without an operator: random numbers, running statistics, lists of tensors (None and
+// False: there is no kernel), cuDNN's switches and recurrent layers, compilations for tests.
 #include <algorithm>
 #include <string_view>
 
+#include "autograd/autograd.h"
 #include "cuda/channel_norm.h"
+#include "cuda/cudnn.h"
+#include "cuda/cudnn_rnn.h"
+#include "cuda/driver.h"
 #include "cuda/launch.h"
 #include "cuda/nvrtc.h"
 #include "cuda/random.h"
 #include "cuda/rows.h"
-#include "python/module_function.h"
-#include "python/native_ops.h"
+#include "kernels/cuda_foreach.h"
+#include "python/cuda_function.h"
+#include "autograd/forward_mode.h"
+#include "python/torch_dispatch.h"
 
 namespace shim {
 
 namespace {
-
-void check_on_cuda(const char* function, std::initializer_list<const Tensor*> tensors) {
-  for (const Tensor* t : tensors) CHECK(Kind::Type, (*t)->device().is_cuda(), function, " takes CUDA tensors");
-}
-
-// (tensor, kind, a, b, seed, start): fills it in place; false where there is no kernel. The bounds of integers are taken modulo 2**64.
-bool draw(const Tensor& self, std::string_view kind, PyObject* a, PyObject* b, uint64_t seed, uint64_t start) {
-  check_on_cuda("cuda_draw(tensor, kind, a, b, seed, start)", {&self});
-  static constexpr std::pair<std::string_view, cuda::Shaped> others[] = {{"exponential", cuda::Shaped::exponential},
-      {"cauchy", cuda::Shaped::cauchy}, {"geometric", cuda::Shaped::geometric}, {"chance", cuda::Shaped::chance}};
-  const bool integer = kind == "integer";
-  const uint64_t low = integer ? PyLong_AsUnsignedLongLongMask(a) : 0;
-  const uint64_t high = integer ? PyLong_AsUnsignedLongLongMask(b) : 0;
-  const double first = integer ? 0 : PyFloat_AsDouble(a), second = integer ? 0 : PyFloat_AsDouble(b);
-  if (PyErr_Occurred()) throw PythonError();
-  const auto* shaped = std::ranges::find(others, kind, &std::pair<std::string_view, cuda::Shaped>::first);
-  const cuda::Draw plain = integer ? cuda::Draw::integer : kind == "normal" ? cuda::Draw::normal : cuda::Draw::uniform;
-  const bool done = shaped != std::end(others)
-                        ? cuda::draw_shaped(self, shaped->second, first, second, seed, start)
-                        : cuda::draw(self, plain, first, second, int64_t(low), high - low, seed, start);
-  if (done) self->bump_version();
-  return done;
-}
-
-// running = (1 - momentum) running + momentum own, the variance times factor; false where there is no kernel.
-bool track(const Tensor& running_mean, const Tensor& running_var, const Tensor& mean, const Tensor& variance,
-    double momentum, double factor) {
-  check_on_cuda("cuda_track", {&running_mean, &running_var, &mean, &variance});
-  if (!cuda::track(running_mean, running_var, mean, variance, momentum, factor)) return false;
-  running_mean->bump_version();
-  running_var->bump_version();
-  return true;
-}
-
-Tensor draw_poisson(const Tensor& rates, uint64_t seed, uint64_t start) {  // null, which is None: there is no kernel
-  check_on_cuda("cuda_poisson(rates, seed, start)", {&rates});
-  CHECK(Kind::Type, !rates->has_math_bits(), "cuda_poisson(rates, seed, start): the rates' bits are to be resolved");
-  return cuda::draw_poisson(rates, seed, start);
-}
 
 // (path of libnvrtc, family, [macro, ...], architecture) -> the compiler's log, "" when it compiled
 std::string compile_kernels(
@@ -60,14 +28,44 @@ std::string compile_kernels(
   return wrong.empty() ? cuda::compile_family(std::string(family), std::move(macros), architecture) : wrong;
 }
 
-PyMethodDef cuda_kernels_functions[] = {
-    function<&compile_kernels>("cuda_compile_kernels", "Compiles kernels without loading them; the compiler's log."),
-    function<&draw>("cuda_draw"),
-    function<&draw_poisson>("cuda_poisson", "Counts of Poisson's distribution at a CUDA tensor's rates."),
-    function<&track>("cuda_track", "Moves running statistics of channels toward a batch's."), {}};
+bool cudnn_setting(std::string_view name, std::optional<bool> value) {
+  return exchanged(cudnn::switch_named(name), name, value);
+}
+
+std::optional<module_call::Tuple> each(
+    std::string_view op, bool in_place, const Value& self, const Value& others, const Value& numbers) {
+  auto made = cuda_each(op, in_place, self, others, numbers);
+  if (!made) return {};
+  return module_call::Tuple{std::move(*made)};
+}
+
+bool cudnn_rnn_takes(Rest given) {
+  if (forward_gradients() || (python_dispatch && dispatch_mode_active())) return false;
+  return std::ranges::all_of(given, [](PyObject* o) {
+    if (!is_tensor(o)) return false;
+    const Tensor t(unwrap(o));
+    return cudnn::takes(t) && has_data(*t) && is_plain(t);
+  });
+}
+
+Tensor dropout_state(double p, int64_t seed, int device) { return cudnn::dropout_state(p, seed, device); }
+
+const ModulePart cuda_kernels_functions{
+    {function<&compile_kernels>("cuda_compile_kernels", "Compiles kernels without loading them; the compiler's log."),
+        function<&cuda::draw_poisson>("cuda_poisson", "Counts of Poisson's distribution at a CUDA tensor's rates."),
+        function<&cuda::track>("cuda_track", "Moves running statistics of channels toward a batch's."),
+        function<&cudnn_setting>(
+            "cudnn_setting", "(name[, value]): reads or sets a switch of convolutions on CUDA; the former word."),
+        function<&cudnn::version>("cudnn_version", "0 without the library."), function<&each>("cuda_each"),
+        function<&cuda_norms>("cuda_norms"),
+        function<&cudnn::weight_buffer>("cudnn_rnn_buffer",
+            "(weights, stride, input_size, mode, hidden_size, proj_size, num_layers, bidirectional): the weights of "
+            "recurrent layers in one buffer, and views of their places in it; None without cuDNN."),
+        function<&cudnn_rnn_takes>("cudnn_rnn_takes",
+            "Whether these are CUDA tensors as cuDNN takes them, and no handler, mode or tangent goes with them."),
+        function<&dropout_state>("cudnn_dropout_state",
+            "(p, seed, device): the state of random numbers that cuDNN's dropout works on; None without cuDNN.")}};
 
 }  // namespace
-
-int bind_cuda_kernels(PyObject* module) { return PyModule_AddFunctions(module, cuda_kernels_functions); }
 
 }  // namespace shim

@@ -21,7 +21,8 @@ void distributed_errors(PyObject* backend, PyObject* network, PyObject* store, P
 Held<Store> memory_store() { return std::make_shared<MemoryStore>(); }
 
 // open_tcp_store(host, port, timeout, serve, listening): (store, port)
-PyObject* open_tcp_store(std::string_view host, int port, Milliseconds timeout, Truth serve, int listening) {
+std::tuple<Held<Store>, int> open_tcp_store(
+    std::string_view host, int port, Milliseconds timeout, Truth serve, int listening) {
   Held<Store> store;
   {
     const Unlocked others_run;
@@ -29,7 +30,7 @@ PyObject* open_tcp_store(std::string_view host, int port, Milliseconds timeout, 
     if (serve) server = start_server(port, listening), port = port_of(*server);
     store = tcp_store(serve ? "localhost" : std::string(host), port, timeout, std::move(server));
   }
-  return Py_BuildValue("Ni", hold<Store>(std::move(store)), port);
+  return {std::move(store), port};
 }
 
 // (outcome, number, value, list)
@@ -90,31 +91,25 @@ std::optional<std::string> work_error(Held<Work> work) {
   return error.empty() ? std::nullopt : std::optional(error);
 }
 
-PyMethodDef store_methods[] = {method<&store_call>("call"), {}};
-PyMethodDef session_methods[] = {method<&session_group>("group"), method<&session_nccl_group, Lock::held>("nccl_group"),
-    method<[](Held<Session> s) { s->leave(); }>("leave"), {}};
-PyMethodDef group_methods[] = {method<&group_start>("start"),
-    method<[](Held<ProcessGroup> g, std::string_view why) { g->abort(std::string(why)); }>("abort"), {}};
-PyMethodDef work_methods[] = {method<[](Held<Work> w, Milliseconds at_most) { return w->wait(at_most), true; }>("wait"),
-    method<[](Held<Work> w) { return w->look(), w->ended(); }>("test"), {}};
-PyGetSetDef group_attributes[] = {object_attribute<[](Held<ProcessGroup> g) { return g->sequence(); }>("sequence"), {}};
-PyGetSetDef work_attributes[] = {
-    object_attribute<&work_error>("error"), object_attribute<[](Held<Work> w) { return w->source(); }>("source"), {}};
-PyMethodDef distributed_functions[] = {function<&distributed_errors>("distributed_errors"),
-    between<&memory_store>("memory_store"),
-    between<[](std::string_view path) { return file_store(std::string(path)); }>("file_store"),
-    between<&open_tcp_store, Lock::held>("tcp_store"),
-    between<[](std::string_view path) { mpi::look_at(std::string(path)); }, Lock::held>("mpi_look_at"),
-    function<&mpi_why_not>("mpi_why_not"), between<&end_mpi>("end_mpi"), between<&open_session>("open_session"), {}};
+const Type<Store> store_type{"DistributedStore", {method<&store_call>("call")}};
+const Type<Session> session_type{
+    "DistributedSession", {method<&session_group>("group"), method<&session_nccl_group, Lock::held>("nccl_group"),
+                              method<[](Held<Session> s) { s->leave(); }>("leave")}};
+const Type<ProcessGroup> group_type{"DistributedGroup",
+    {method<&group_start>("start"),
+        method<[](Held<ProcessGroup> g, std::string_view why) { g->abort(std::string(why)); }>("abort")},
+    {object_attribute<[](Held<ProcessGroup> g) { return g->sequence(); }>("sequence")}};
+const Type<Work> work_type{"DistributedWork",
+    {method<[](Held<Work> w, Milliseconds at_most) { return w->wait(at_most), true; }>("wait"),
+        method<[](Held<Work> w) { return w->look(), w->ended(); }>("test")},
+    {object_attribute<&work_error>("error"), object_attribute<[](Held<Work> w) { return w->source(); }>("source")}};
+const ModulePart distributed_functions{
+    {function<&distributed_errors>("distributed_errors"), between<&memory_store>("memory_store"),
+        between<[](std::string_view path) { return file_store(std::string(path)); }>("file_store"),
+        between<&open_tcp_store, Lock::held>("tcp_store"),
+        between<[](std::string_view path) { mpi::look_at(std::string(path)); }, Lock::held>("mpi_look_at"),
+        function<&mpi_why_not>("mpi_why_not"), between<&end_mpi>("end_mpi"), between<&open_session>("open_session")}};
 
 }  // namespace
-
-int bind_distributed(PyObject* module) {
-  const bool fine = add_type<Store>(module, "DistributedStore", store_methods) &&
-                    add_type<Session>(module, "DistributedSession", session_methods) &&
-                    add_type<ProcessGroup>(module, "DistributedGroup", group_methods, group_attributes) &&
-                    add_type<Work>(module, "DistributedWork", work_methods, work_attributes);
-  return fine && bind_nccl(module) == 0 ? PyModule_AddFunctions(module, distributed_functions) : -1;
-}
 
 }  // namespace shim

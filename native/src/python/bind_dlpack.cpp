@@ -6,8 +6,6 @@
 
 namespace shim {
 
-int bind_numpy(PyObject* module);  // bind_numpy.cpp
-
 namespace {
 
 constexpr const char *kName = "dltensor", *kUsed = "used_dltensor", *kNameV = "dltensor_versioned",
@@ -104,20 +102,19 @@ int api_view(void* object, DLTensor* out) {
 DLPackExchangeAPI exchange_api = {
     {{1, 3}, nullptr}, dlpack_allocate, api_from_object, api_to_object, api_view, dlpack_stream};
 
-PyMethodDef methods[] = {object_method<&to_capsule, "self stream max_version dl_device copy">("__dlpack__"),
-    object_method<&device_method>("__dlpack_device__"), {}};
-PyMethodDef exchange_functions[] = {
-    function<&from_capsule>("from_dlpack_capsule"), function<&to_dlpack>("to_dlpack"), {}};
-
-}  // namespace
-
-int bind_exchange(PyObject* module) {
-  if (add_to_tensor(methods, nullptr) < 0 || PyModule_AddFunctions(module, exchange_functions) < 0) return -1;
+const TensorPart exchange_methods{{object_method<&to_capsule, "self stream max_version dl_device copy">("__dlpack__"),
+    object_method<&device_method>("__dlpack_device__")}};
+int add_exchange_api(PyObject*) {
   const OwnedRef api{PyCapsule_New(&exchange_api, "dlpack_exchange_api", nullptr)};
   for (PyTypeObject* type : {TensorBaseType, TensorType})
     if (!api.o || PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__", api) < 0)
       return -1;
-  return bind_numpy(module);
+  return 0;
 }
+
+const ModulePart exchange_functions{
+    {function<&from_capsule>("from_dlpack_capsule"), function<&to_dlpack>("to_dlpack")}, add_exchange_api};
+
+}  // namespace
 
 }  // namespace shim

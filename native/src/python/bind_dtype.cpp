@@ -10,25 +10,24 @@ PyObject* rebuild_named = nullptr;
 
 namespace {
 
-struct PyDType {
-  PyObject_HEAD DType dtype;
-};
-struct PyNamed {
+struct PyNamed {  // one object for each dtype, layout and memory format
   PyObject_HEAD int value;
   const char* name;
-};  // layout, memory_format
+};
 
 PyTypeObject *DTypeType, *LayoutType, *FormatType;
 PyObject* dtypes[kDTypeSlots];
 PyObject *layouts[8], *formats[4];
 
-DType dtype_in(PyObject* o) { return reinterpret_cast<PyDType*>(o)->dtype; }
+PyNamed* named(PyObject* o) { return reinterpret_cast<PyNamed*>(o); }
+DType dtype_in(PyObject* o) { return DType(named(o)->value); }
+
+PyObject* named_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", named(o)->name); }
+PyObject* named_reduce(PyObject* o, PyObject*) { return Py_BuildValue("O(s)", rebuild_named, named(o)->name); }
 
 // --- dtype --------------------------------------------------------------------------------------------------------------
 
-PyObject* dtype_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", dtype_name(dtype_in(o))); }
 Py_hash_t dtype_hash(PyObject* o) { return Py_hash_t(0x9e3779b97f4a7c15ULL * (uint64_t(dtype_in(o)) + 11) >> 8); }
-PyObject* dtype_reduce(PyObject* o, PyObject*) { return Py_BuildValue("O(s)", rebuild_named, dtype_name(dtype_in(o))); }
 bool signed_(DType t) {
   CHECK(Kind::Runtime, !is_quantized(t), "isSignedType not supported for quantized types");
   return is_signed(t);
@@ -38,23 +37,19 @@ PyGetSetDef dtype_getset[] = {object_attribute<[](DType t) { return is_floating(
     object_attribute<[](DType t) { return is_complex(t); }>("is_complex"), object_attribute<&signed_>("is_signed"),
     object_attribute<[](DType t) { return int64_t(itemsize(t)); }>("itemsize"),
     object_attribute<[](DType t) { return int(t); }>("_number"), {}};
-PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+PyMethodDef dtype_methods[] = {{"__reduce__", named_reduce, METH_NOARGS, nullptr},
     object_method<[](DType t) { return to_real(t); }>("to_real"), object_method<[](DType t) {
       CHECK(Kind::Runtime, is_floating(t) || is_complex(t), "Unknown Complex ScalarType for ", scalar_name(t));
       return to_complex(t);
     }>("to_complex"),
     {}};
-PyType_Slot dtype_slots[] = {slot(Py_tp_repr, dtype_repr), slot(Py_tp_hash, dtype_hash), {Py_tp_getset, dtype_getset},
+PyType_Slot dtype_slots[] = {slot(Py_tp_repr, named_repr), slot(Py_tp_hash, dtype_hash), {Py_tp_getset, dtype_getset},
     {Py_tp_methods, dtype_methods}, documentation_slot("The element type of a tensor."), {}};
 PyType_Spec dtype_spec = {
-    "torch.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
+    "torch.dtype", sizeof(PyNamed), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
 // --- layout, memory_format ----------------------------------------------------------------------------------------------
 
-PyObject* named_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", reinterpret_cast<PyNamed*>(o)->name); }
-PyObject* named_reduce(PyObject* o, PyObject*) {
-  return Py_BuildValue("O(s)", rebuild_named, reinterpret_cast<PyNamed*>(o)->name);
-}
 PyMethodDef named_methods[] = {{"__reduce__", named_reduce, METH_NOARGS, nullptr}, {}};
 PyType_Slot named_slots[] = {slot(Py_tp_repr, named_repr), {Py_tp_methods, named_methods}, {}};
 PyType_Spec layout_spec = {
@@ -86,39 +81,30 @@ void set_default(PyObject* d) {
   set_default_dtype(dtype_in(d));
 }
 
-PyMethodDef dtype_functions[] = {{"_rebuild", rebuild, METH_O, nullptr},
-    function<[] { return default_dtype(); }>("get_default_dtype"), function<&set_default>("set_default_dtype"), {}};
+const ModulePart dtype_functions{
+    {{"_rebuild", rebuild, METH_O, nullptr}, function<[] { return default_dtype(); }>("get_default_dtype"),
+        function<&set_default>("set_default_dtype")},
+    [](PyObject* m) { return (rebuild_named = PyObject_GetAttrString(m, "_rebuild")) ? 0 : -1; }};
 
-int add_dtypes(PyObject* module) {
-  struct Alias {
-    const char* name;
-    DType dtype;
-  };
-  for (int i = 0; i < kDTypeSlots; ++i) {
-    DType t = DType(i);
-    if (!itemsize(t)) continue;
-    auto* o = reinterpret_cast<PyDType*>(DTypeType->tp_alloc(DTypeType, 0));
-    if (!o) return -1;
-    o->dtype = t;
-    dtypes[i] = reinterpret_cast<PyObject*>(o);
-    if (PyObject_SetAttrString(module, dtype_name(t), dtypes[i]) < 0) return -1;
-  }
-  for (Alias a : {Alias{"float", DType::f32}, {"double", DType::f64}, {"half", DType::f16}, {"int", DType::i32},
-           {"long", DType::i64}, {"short", DType::i16}, {"chalf", DType::c32}, {"cfloat", DType::c64},
-           {"cdouble", DType::c128}, {"bit", DType(30)}})
-    if (PyObject_SetAttrString(module, a.name, dtypes[int(a.dtype)]) < 0) return -1;
-  return 0;
+bool add_named(PyObject* module, PyTypeObject* type, const char* name, int value, PyObject** into) {
+  PyObject* o = type->tp_alloc(type, 0);
+  if (!o) return false;
+  named(o)->value = value;
+  named(o)->name = name;
+  return PyObject_SetAttrString(module, name, into[value] = o) == 0;
 }
 
-int add_named(PyObject* module, PyTypeObject* type, const char* const* names, int n, PyObject** into) {
-  for (int i = 0; i < n; ++i) {
-    auto* o = reinterpret_cast<PyNamed*>(type->tp_alloc(type, 0));
-    if (!o) return -1;
-    o->value = i;
-    o->name = names[i];
-    into[i] = reinterpret_cast<PyObject*>(o);
-    if (PyObject_SetAttrString(module, names[i], into[i]) < 0) return -1;
-  }
+int add_all_named(PyObject* module) {
+  for (int i = 0; i < kDTypeSlots; ++i)
+    if (itemsize(DType(i)) && !add_named(module, DTypeType, dtype_name(DType(i)), i, dtypes)) return -1;
+  for (auto [name, dtype] : {std::pair{"float", DType::f32}, {"double", DType::f64}, {"half", DType::f16},
+           {"int", DType::i32}, {"long", DType::i64}, {"short", DType::i16}, {"chalf", DType::c32},
+           {"cfloat", DType::c64}, {"cdouble", DType::c128}, {"bit", DType(30)}})
+    if (PyObject_SetAttrString(module, name, dtypes[int(dtype)]) < 0) return -1;
+  for (int i = 0; i < 8; ++i)
+    if (!add_named(module, LayoutType, kLayouts[i], i, layouts)) return -1;
+  for (int i = 0; i < 4; ++i)
+    if (!add_named(module, FormatType, kFormats[i], i, formats)) return -1;
   return 0;
 }
 
@@ -165,11 +151,11 @@ bool unpack_flag(PyObject* o, const char* argument, bool* out) {
 PyObject* layout_object(int i) { return Py_NewRef(layouts[i]); }
 PyObject* memory_format_object(MemoryFormat f) { return Py_NewRef(formats[int(f)]); }
 
-int layout_of(PyObject* o) { return Py_TYPE(o) == LayoutType ? int(reinterpret_cast<PyNamed*>(o)->value) : -1; }
+int layout_of(PyObject* o) { return Py_TYPE(o) == LayoutType ? named(o)->value : -1; }
 
 bool memory_format_of(PyObject* o, MemoryFormat* f) {
   if (Py_TYPE(o) != FormatType) return false;
-  *f = MemoryFormat(reinterpret_cast<PyNamed*>(o)->value);
+  *f = MemoryFormat(named(o)->value);
   return true;
 }
 
@@ -178,12 +164,7 @@ int bind_dtype(PyObject* module) {
   LayoutType = add_type(module, layout_spec, "layout");
   FormatType = add_type(module, format_spec, "memory_format");
   if (!DTypeType || !LayoutType || !FormatType || bind_device(module) < 0 || bind_size(module) < 0) return -1;
-  if (add_dtypes(module) < 0 || add_named(module, LayoutType, kLayouts, 8, layouts) < 0 ||
-      add_named(module, FormatType, kFormats, 4, formats) < 0)
-    return -1;
-  if (PyModule_AddFunctions(module, dtype_functions) < 0) return -1;
-  rebuild_named = PyObject_GetAttrString(module, "_rebuild");
-  return rebuild_named ? 0 : -1;
+  return add_all_named(module);
 }
 
 }  // namespace shim

@@ -1,7 +1,7 @@
 // The module's functions about forward mode: levels and tangents.
 #include <atomic>
 
-#include "python/forward_mode.h"
+#include "autograd/forward_mode.h"
 #include "python/function.h"
 #include "python/module_function.h"
 
@@ -35,15 +35,12 @@ PyObject* pause(PyObject*, PyObject* on) {  // -> whether it was on; the level s
   return PyBool_FromLong(was);
 }
 
-PyMethodDef forward_mode_functions[] = {function<&enter_level>("_enter_dual_level"),
+const ModulePart forward_mode_functions{{function<&enter_level>("_enter_dual_level"),
     function<&leave_level>("_exit_dual_level"),
     function<[](const Tensor& t, const Tensor& tangent) { set_tangent(t, tangent); }>("_set_tangent"),
     function<&get>("_get_tangent"), function<&want_own_tangents>("_want_own_tangents"),
-    function<[] { return forward_level() != 0; }>("_is_dual_level_open"), {"_pause_tangents", pause, METH_O, nullptr},
-    {}};
+    function<[] { return forward_level() != 0; }>("_is_dual_level_open"), {"_pause_tangents", pause, METH_O, nullptr}}};
 
 }  // namespace
-
-int bind_forward_mode(PyObject* module) { return PyModule_AddFunctions(module, forward_mode_functions); }
 
 }  // namespace shim

@@ -8,7 +8,7 @@
 #include "gemm/plan.h"
 #include "ops/gemm_settings.h"
 #include "ops/linear.h"
-#include "python/module_function.h"
+#include "python/cuda_function.h"
 
 namespace shim {
 
@@ -17,53 +17,7 @@ namespace {
 int set_legacy(int v) { return gemm::set_legacy_linear(v < 0 ? -1 : v != 0); }
 int set_process_legacy(int v) { return gemm::set_process_legacy_linear(v < 0 ? -1 : v != 0); }
 
-struct NamedFlag {
-  const char* name;
-  std::atomic<bool>& (*get)();
-};
-#define FLAG(field) {#field, []() -> std::atomic<bool>& { return gemm::settings().field; }}
-const NamedFlag flags[] = {FLAG(allow_tf32), FLAG(fp16_reduced), FLAG(fp16_split_k), FLAG(bf16_reduced),
-    FLAG(bf16_split_k), FLAG(fp16_accumulation), FLAG(deterministic), FLAG(tuning), FLAG(always_fuse), FLAG(one_launch),
-    FLAG(direct)};
-#undef FLAG
-
-bool set_flag(std::string_view name, std::optional<PyObject*> value) {  // gives the old one
-  const auto* f = std::ranges::find_if(flags, [&](const NamedFlag& one) { return one.name == name; });
-  if (f == std::end(flags)) {
-    PyErr_Format(PyExc_KeyError, "%s", std::string(name).c_str());
-    throw PythonError();
-  }
-  const bool old = f->get();
-  if (value) {
-    const int truth = PyObject_IsTrue(*value);
-    if (truth < 0) throw PythonError();
-    if (bool(truth) != old) cuda::before_setting();
-    f->get() = truth != 0;
-  }
-  return old;
-}
-
-PyObject* status() {
-  const gemm::Counters& c = gemm::counters();
-  auto n = [](const std::atomic<uint64_t>& v) { return static_cast<unsigned long long>(v.load()); };
-  return Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "cpu_library", gemm::cpu_library(), "cpu", n(c.cpu),
-      "cublaslt", n(c.lt), "direct", n(c.direct), "own_kernels", n(c.own), "plans", n(c.plans), "tuned", n(c.tuned),
-      "fallbacks", n(c.fallbacks));
-}
-
-PyObject* plans() {
-  return module_call::list_of(gemm::plan_reports(), [](const gemm::PlanReport& r) {
-    const gemm::GemmProblem& p = r.problem;
-    const std::string text = std::string(p.trans_a ? "T" : "N") + (p.trans_b ? "T" : "N");
-    PyObject* trials = module_call::list_of(
-        r.trials, [](const gemm::Trial& t) { return Py_BuildValue("(dd)", double(t.device), double(t.host)); });
-    return Py_BuildValue("{s:s,s:s,s:s,s:L,s:L,s:L,s:L,s:i,s:i,s:i,s:i,s:O,s:O,s:s,s:N}", "dtype",
-        dtype_name(p.a_dtype), "result", dtype_name(p.d_dtype), "transposed", text.c_str(), "m", (long long)p.m, "n",
-        (long long)p.n, "k", (long long)p.k, "batch", (long long)p.batch, "compute", int(p.compute), "epilogue",
-        int(p.epilogue), "chosen", r.chosen, "fusion", r.fusion, "tuned", r.tuned ? Py_True : Py_False, "own_kernel",
-        r.own_kernel ? Py_True : Py_False, "direct", r.direct.c_str(), "trials", trials);
-  });
-}
+bool flag(std::string_view name, std::optional<bool> value) { return exchanged(gemm::switch_named(name), name, value); }
 
 // shim_torch._impl.extensions.cuda_libraries.candidates(name), where the Python environment is known.
 std::vector<std::string> python_candidates(const char* name) {
@@ -93,28 +47,25 @@ std::tuple<int64_t, std::string> compile_kernels(int type, int architecture, std
   return cuda::compile_products(type, architecture, path.value_or(""));
 }
 
-PyMethodDef gemm_functions[] = {
-    function<&compile_kernels>("gemm_compile_kernels",
-        "Compiles our CUDA kernels without loading them: (dtype number, architecture, NVRTC's path)."),
-    function<&check_library>(
-        "cublaslt_check", "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."),
-    function<&found_library>(
-        "cublaslt_library", "The library that serves CUDA products: (path, version, why there is none)."),
-    function<&set_legacy>("gemm_set_legacy_linear",
-        "Unfused linear for this thread: 1, 0, or -1 for the process' answer; the former word."),
-    function<&set_process_legacy>("gemm_set_process_legacy_linear",
-        "Unfused linear for the process: 1, 0, or -1 for the environment's answer; the former word."),
-    function<&gemm::legacy_linear>("gemm_legacy_linear", "Whether linear runs as product and sum."),
-    function<&set_flag>("gemm_flag", "(name[, value]): reads or sets a switch of matrix products; the former word."),
-    function<&plans>("gemm_plans",
-        "Every cuBLASLt problem met so far: what was chosen for it, and whether its kernels are launched directly."),
-    function<&status>("gemm_status", "What served matrix products so far."), {}};
+const ModulePart gemm_functions{
+    {function<&compile_kernels>("gemm_compile_kernels",
+         "Compiles our CUDA kernels without loading them: (dtype number, architecture, NVRTC's path)."),
+        function<&check_library>("cublaslt_check",
+            "Loads a library and compares its ABI with ours: (version, reason, copies are independent)."),
+        function<&found_library>(
+            "cublaslt_library", "The library that serves CUDA products: (path, version, why there is none)."),
+        function<&set_legacy>("gemm_set_legacy_linear",
+            "Unfused linear for this thread: 1, 0, or -1 for the process' answer; the former word."),
+        function<&set_process_legacy>("gemm_set_process_legacy_linear",
+            "Unfused linear for the process: 1, 0, or -1 for the environment's answer; the former word."),
+        function<&gemm::legacy_linear>("gemm_legacy_linear", "Whether linear runs as product and sum."),
+        function<&flag>("gemm_flag", "(name[, value]): reads or sets a switch of matrix products; the former word."),
+        function<&gemm::plan_reports>("gemm_plans",
+            "Every cuBLASLt problem met so far: what was chosen for it, and whether its kernels are launched "
+            "directly."),
+        function<&gemm::status>("gemm_status", "What served matrix products so far.")},
+    [](PyObject*) { return cublaslt::set_library_finder(python_candidates), 0; }};
 
 }  // namespace
-
-int bind_gemm(PyObject* module) {
-  cublaslt::set_library_finder(python_candidates);
-  return PyModule_AddFunctions(module, gemm_functions);
-}
 
 }  // namespace shim

@@ -7,7 +7,6 @@
 #include "python/dispatch.h"
 #include "python/module_function.h"
 #include "python/override.h"
-#include "python/native_ops.h"
 #include "python/values.h"
 #include "python/torch_dispatch.h"
 

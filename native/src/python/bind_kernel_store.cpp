@@ -26,18 +26,6 @@ void warn_of(const cuda::FailedKernel& failed) {
   if (PyErr_WarnEx(PyExc_RuntimeWarning, cuda::warning_of(failed).c_str(), level_outside()) < 0) throw PythonError();
 }
 
-PyObject* failed_kernels() {
-  return module_call::list_of(cuda::failed_kernels(), [](const cuda::FailedKernel& f) {
-    return Py_BuildValue("{s:s,s:N,s:i,s:s}", "kernel", f.what.program.c_str(), "macros",
-        module_call::object(std::vector(f.what.macros)), "architecture", f.architecture, "log", f.log.c_str());
-  });
-}
-
-std::map<std::string, int64_t> kernel_counts() {
-  const cuda::CodeCounts c = cuda::code_counts();
-  return {{"pack", c.pack}, {"kept", c.kept}, {"compiled", c.compiled}, {"ahead", c.ahead}};
-}
-
 std::string kernel_sources() { return cuda::hexadecimal(cuda::sources_digest()); }
 
 Bytes pack_code(std::string_view path, std::string_view line, int architecture) {
@@ -64,34 +52,32 @@ std::tuple<Bytes, std::string> kernel_compile(
   return {Bytes{std::move(c.code)}, std::move(c.log)};
 }
 
-PyMethodDef kernel_store_functions[] = {
-    function<&failed_kernels>("failed_kernels",
-        "The CUDA kernels that could not be had: their names, macros, architectures and the compiler's logs."),
-    function<&kernel_counts>("kernel_counts",
-        "Where programs of CUDA kernels came from: the pack, the cache, the compiler, or the compiler ahead of need."),
-    function<&kernel_sources>("kernel_sources", "The digest of the CUDA kernels' sources."),
-    function<&cuda::pack_state>(
-        "kernel_pack_state", "(what is wrong with a pack, its numbers of kernels by architecture)."),
-    function<&pack_code>("kernel_pack_code", "The code of a pack for (path, specialisation, architecture)."),
-    function<&pack_write>("kernel_pack_write", "Writes a pack of (path, [(specialisation, architecture, code)])."),
-    function<&kernel_compile>(
-        "kernel_compile", "(specialisation, architecture[, path of NVRTC]) -> (code, log). Needs no GPU."),
-    function<&cuda::specialisation_key>(
-        "kernel_key", "What the cache's entry of (specialisation, architecture) is for."),
-    function<&cuda::load_kernel>(
-        "kernel_load", "Loads (device, specialisation, entry) as a launch does; whether it is there."),
-    {}};
-
-}  // namespace
-
-int bind_kernel_store(PyObject* module) {
+int install_kernel_store(PyObject*) {
   cuda::set_kernel_places(python_places);
   cuda::set_failure_reporter(warn_of);
-  if (Py_AtExit(cuda::end_looking_ahead) < 0) {
-    PyErr_SetString(PyExc_RuntimeError, "shim_torch: the interpreter takes no more exit functions");
-    return -1;
-  }
-  return PyModule_AddFunctions(module, kernel_store_functions);
+  if (Py_AtExit(cuda::end_looking_ahead) == 0) return 0;
+  return PyErr_SetString(PyExc_RuntimeError, "shim_torch: the interpreter takes no more exit functions"), -1;
 }
+
+const ModulePart kernel_store_functions{
+    {function<&cuda::failure_report>("failed_kernels",
+         "The CUDA kernels that could not be had: their names, macros, architectures and the compiler's logs."),
+        function<&cuda::code_report>("kernel_counts",
+            "Where programs of CUDA kernels came from: the pack, the cache, the compiler, or the compiler ahead of "
+            "need."),
+        function<&kernel_sources>("kernel_sources", "The digest of the CUDA kernels' sources."),
+        function<&cuda::pack_state>(
+            "kernel_pack_state", "(what is wrong with a pack, its numbers of kernels by architecture)."),
+        function<&pack_code>("kernel_pack_code", "The code of a pack for (path, specialisation, architecture)."),
+        function<&pack_write>("kernel_pack_write", "Writes a pack of (path, [(specialisation, architecture, code)])."),
+        function<&kernel_compile>(
+            "kernel_compile", "(specialisation, architecture[, path of NVRTC]) -> (code, log). Needs no GPU."),
+        function<&cuda::specialisation_key>(
+            "kernel_key", "What the cache's entry of (specialisation, architecture) is for."),
+        function<&cuda::load_kernel>(
+            "kernel_load", "Loads (device, specialisation, entry) as a launch does; whether it is there.")},
+    install_kernel_store};
+
+}  // namespace
 
 }  // namespace shim

@@ -10,7 +10,7 @@
 #include "ops/gemm_problem.h"
 #include "ops/device_copy.h"
 #include "ops/kernels.h"
-#include "python/native_ops.h"
+#include "python/dispatch.h"
 #include "python/schema_function.h"
 
 namespace shim {
@@ -60,30 +60,20 @@ void fill_philox_words(uint64_t seed, uint64_t offset, PyObject* buffer) {  // c
   Py_END_ALLOW_THREADS PyBuffer_Release(&out);
 }
 
-PyMethodDef kernels_functions[] = {
-    function<&result_type_of>("result_type", "The dtype in which tensors and numbers meet."),
-    function<&check_number_fits>("check_fits", "RuntimeError where the dtype cannot hold the number."),
-    function<&name_of_scalar>("scalar_name", "A dtype as PyTorch's error texts name it: Float, Long."),
-    schema_function<[](DType a, DType b) { return promote(a, b); },
-        "promote_types(ScalarType type1, ScalarType type2)">("The smallest dtype that both dtypes promote to."),
-    schema_function<[](DType from, DType to) { return can_cast(from, to); },
-        "can_cast(ScalarType from_, ScalarType to)">("Whether a cast keeps the kind of number."),
-    function<&num_threads>("get_num_threads", "How many threads a large CPU kernel uses."),
-    {"set_num_threads", py_set_num_threads, METH_O, "Sets how many threads a large CPU kernel uses."},
-    function<&fill_philox_words>(
-        "philox_words", "(seed, offset, out): fills a buffer with blocks of a seed's Philox4x32-10 stream."),
-    {}};
+const ModulePart kernels_functions{
+    {function<&result_type_of>("result_type", "The dtype in which tensors and numbers meet."),
+        function<&check_number_fits>("check_fits", "RuntimeError where the dtype cannot hold the number."),
+        function<&name_of_scalar>("scalar_name", "A dtype as PyTorch's error texts name it: Float, Long."),
+        schema_function<[](DType a, DType b) { return promote(a, b); },
+            "promote_types(ScalarType type1, ScalarType type2)">("The smallest dtype that both dtypes promote to."),
+        schema_function<[](DType from, DType to) { return can_cast(from, to); },
+            "can_cast(ScalarType from_, ScalarType to)">("Whether a cast keeps the kind of number."),
+        function<&num_threads>("get_num_threads", "How many threads a large CPU kernel uses."),
+        {"set_num_threads", py_set_num_threads, METH_O, "Sets how many threads a large CPU kernel uses."},
+        function<&fill_philox_words>(
+            "philox_words", "(seed, offset, out): fills a buffer with blocks of a seed's Philox4x32-10 stream.")},
+    [](PyObject*) { return register_kernels(), 0; }};
 
 }  // namespace
-
-int bind_kernels(PyObject* module) {
-  register_kernels();
-  return PyModule_AddFunctions(module, kernels_functions) < 0 || bind_numbers(module) < 0 ||
-                 bind_cpu_formulas(module) < 0 || bind_cpu_random(module) < 0 || bind_cuda_kernels(module) < 0 ||
-                 bind_cuda_foreach(module) < 0 || bind_optimizers(module) < 0 || bind_cuda_convolution(module) < 0 ||
-                 bind_cuda_recurrent(module) < 0
-             ? -1
-             : bind_getitem(module);
-}
 
 }  // namespace shim

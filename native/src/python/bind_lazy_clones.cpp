@@ -1,5 +1,4 @@
 // Lazy clones: tensors over one block of memory that get memory of their own when one is written to.
-#include "core/extent.h"
 #include "core/lazy_clone.h"
 #include "core/sparse.h"
 #include "cpu/parallel.h"
@@ -14,15 +13,7 @@ const TensorImpl& dense(PyObject* o, const char* name) {
   return *unwrap(o);
 }
 
-Tensor lazily_cloned(PyObject* o) {
-  const TensorImpl& t = dense(o, "_lazy_clone");
-  check_within(*t.storage(), t.sizes(), t.strides(), t.storage_offset(), t.itemsize());  // it may have been shrunk
-  Tensor clone(new TensorImpl(lazy_clone(*t.storage()), t.dtype(), t.sizes(), t.strides(), t.storage_offset()));
-  clone->is_conj = t.is_conj;
-  clone->is_neg = t.is_neg;
-  return clone;
-}
-
+Tensor lazily_cloned(PyObject* o) { return lazy_clone(dense(o, "_lazy_clone")); }
 bool is_lazy_clone(PyObject* o) { return is_lazy(*dense(o, "_is_cow_tensor").storage()); }
 void* data_address(PyObject* o) { return dense(o, "_data_address").storage()->data(); }
 void* storage_address(PyObject* o) { return dense(o, "_storage_address").storage().get(); }
@@ -36,18 +27,16 @@ PyObject* own_in_parallel(PyObject* o, int64_t pieces, Truth skip_first) {
   return Py_NewRef(o);
 }
 
-PyMethodDef lazy_clones_functions[] = {
-    function<&lazily_cloned>(
-        "lazy_clone", "A tensor over the same memory; whichever of both is written to first gets its own."),
-    function<&is_lazy_clone>(
-        "is_lazy_clone", "Whether the tensor's memory belongs to others too, until it is written to."),
-    function<&data_address>(
-        "data_address", "Where the tensor's storage begins; no reason to give it memory of its own."),
-    function<&storage_address>("storage_address", "Where the object stands that holds the tensor's memory."),
-    function<&own_in_parallel>("own_in_parallel", "Asks for memory of its own within a parallel loop."), {}};
+const ModulePart lazy_clones_functions{
+    {function<&lazily_cloned>(
+         "lazy_clone", "A tensor over the same memory; whichever of both is written to first gets its own."),
+        function<&is_lazy_clone>(
+            "is_lazy_clone", "Whether the tensor's memory belongs to others too, until it is written to."),
+        function<&data_address>(
+            "data_address", "Where the tensor's storage begins; no reason to give it memory of its own."),
+        function<&storage_address>("storage_address", "Where the object stands that holds the tensor's memory."),
+        function<&own_in_parallel>("own_in_parallel", "Asks for memory of its own within a parallel loop.")}};
 
 }  // namespace
-
-int bind_lazy_clones(PyObject* module) { return PyModule_AddFunctions(module, lazy_clones_functions); }
 
 }  // namespace shim

@@ -68,25 +68,23 @@ bool wants_gradient(Rest given) {
   return GradMode::enabled() && any_requires_grad(Values(given.args, given.size).data(), given.size);
 }
 
-PyMethodDef library_table_functions[] = {
-    function<&wants_gradient>(
-        "wants_gradient", "Whether gradients are recorded and an argument (or list of them) requires one."),
-    function<&define_schema>("define_schema",
-        "(namespace, schema[, ops_only]): defines an operator of another namespace; its name and overload."),
-    function<&undefine_schema>("undefine_schema", "Takes back define_schema."),
-    function<&implement>("implement",
-        "(name, overload, key, kernel): registers a Python kernel for a dispatch key; None removes it. The old one."),
-    function<&kernels_of>("kernels_of", "The registered Python kernels of an operator by key."),
-    function<&name_parts>("_name_parts", "What an operator runs as where a kernel is registered for one of its parts."),
-    function<&call_passing_over>("_call_passing_over", "Calls an operator as if it had no kernels from Python."),
-    function<&set_below_autograd>("_set_below_autograd", "Skips Autograd kernels on this thread; gives the old state."),
-    {}};
+const ModulePart library_table_functions{
+    {function<&wants_gradient>(
+         "wants_gradient", "Whether gradients are recorded and an argument (or list of them) requires one."),
+        function<&define_schema>("define_schema",
+            "(namespace, schema[, ops_only]): defines an operator of another namespace; its name and overload."),
+        function<&undefine_schema>("undefine_schema", "Takes back define_schema."),
+        function<&implement>("implement",
+            "(name, overload, key, kernel): registers a Python kernel for a dispatch key; None removes it. The old "
+            "one."),
+        function<&kernels_of>("kernels_of", "The registered Python kernels of an operator by key."),
+        function<&name_parts>(
+            "_name_parts", "What an operator runs as where a kernel is registered for one of its parts."),
+        function<&call_passing_over>("_call_passing_over", "Calls an operator as if it had no kernels from Python."),
+        function<&set_below_autograd>(
+            "_set_below_autograd", "Skips Autograd kernels on this thread; gives the old state.")},
+    [](PyObject*) { return install_library(), 0; }};
 
 }  // namespace
-
-int bind_library(PyObject* module) {
-  install_library();
-  return PyModule_AddFunctions(module, library_table_functions);
-}
 
 }  // namespace shim

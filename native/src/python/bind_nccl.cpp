@@ -85,29 +85,22 @@ std::optional<std::string> nccl_error(Running work) {
 }
 
 constexpr Lock held = Lock::held;
-PyMethodDef nccl_group_methods[] = {method<&nccl_start, held>("start"),
-    method<[](Group g) { g->begin_coalescing(); }, held>("begin_coalescing"),
-    method<[](Group g, Truth later, Milliseconds timeout) { return g->end_coalescing(later, timeout); }, held>(
-        "end_coalescing"),
-    method<&nccl_exchange, held>("exchange"), method<&group_communicator, held>("communicator"),
-    method<&group_split, held>("split"),
-    method<[](Group g, std::string_view why) { g->abort(std::string(why)); }>("abort"),
-    method<[](Group g) { g->shutdown(); }>("shutdown"), {}};
-PyMethodDef nccl_work_methods[] = {
-    method<[](Running w) { return w->order_current_stream(), true; }, held>("order_current_stream"),
-    method<&nccl_wait, held>("wait"), method<[](Running w) { return w->ended(); }, held>("test"), {}};
-PyGetSetDef nccl_group_attributes[] = {object_attribute<[](Group g) { return g->sequence(); }>("sequence"), {}};
-PyGetSetDef nccl_work_attributes[] = {
-    object_attribute<&nccl_error>("error"), object_attribute<[](Running w) { return w->event(); }>("event"), {}};
-PyMethodDef nccl_functions[] = {function<&nccl_why_not>("nccl_why_not"), between<&nccl_version, held>("nccl_version"),
-    function<&nccl_failure_handling>("nccl_failure_handling"), {}};
+const Type<NcclGroup> nccl_group_type{"DeviceGroup",
+    {method<&nccl_start, held>("start"), method<[](Group g) { g->begin_coalescing(); }, held>("begin_coalescing"),
+        method<[](Group g, Truth later, Milliseconds timeout) { return g->end_coalescing(later, timeout); }, held>(
+            "end_coalescing"),
+        method<&nccl_exchange, held>("exchange"), method<&group_communicator, held>("communicator"),
+        method<&group_split, held>("split"),
+        method<[](Group g, std::string_view why) { g->abort(std::string(why)); }>("abort"),
+        method<[](Group g) { g->shutdown(); }>("shutdown")},
+    {object_attribute<[](Group g) { return g->sequence(); }>("sequence")}};
+const Type<NcclWork> nccl_work_type{"DeviceWork",
+    {method<[](Running w) { return w->order_current_stream(), true; }, held>("order_current_stream"),
+        method<&nccl_wait, held>("wait"), method<[](Running w) { return w->ended(); }, held>("test")},
+    {object_attribute<&nccl_error>("error"), object_attribute<[](Running w) { return w->event(); }>("event")}};
+const ModulePart nccl_functions{{function<&nccl_why_not>("nccl_why_not"), between<&nccl_version, held>("nccl_version"),
+    function<&nccl_failure_handling>("nccl_failure_handling")}};
 
 }  // namespace
-
-int bind_nccl(PyObject* module) {
-  const bool fine = add_type<NcclGroup>(module, "DeviceGroup", nccl_group_methods, nccl_group_attributes) &&
-                    add_type<NcclWork>(module, "DeviceWork", nccl_work_methods, nccl_work_attributes);
-  return fine ? PyModule_AddFunctions(module, nccl_functions) : -1;
-}
 
 }  // namespace shim::between_processes

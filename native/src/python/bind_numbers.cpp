@@ -4,7 +4,7 @@
 #include "core/sparse.h"
 #include "cpu/loops.h"
 #include "cuda/driver.h"
-#include "python/native_ops.h"
+#include "python/dispatch.h"
 #include "python/tensor_type.h"
 #include "python/module_function.h"
 #include "core/uninitialized.h"
@@ -72,12 +72,10 @@ Tensor tensor_from_numbers(PyObject* data, std::optional<PyObject*> dtype) {
   return out;
 }
 
-PyMethodDef kernels_memory_functions[] = {function<[](Truth on) { fill_uninitialized = on; }>("set_fill_uninitialized",
-                                              "Whether memory that isn't written gets a fixed value."),
-    function<&tensor_from_numbers>("tensor_from_numbers", "(data, dtype or None)"), {}};
+const ModulePart kernels_memory_functions{{function<[](Truth on) { fill_uninitialized = on; }>("set_fill_uninitialized",
+                                               "Whether memory that isn't written gets a fixed value."),
+    function<&tensor_from_numbers>("tensor_from_numbers", "(data, dtype or None)")}};
 
 }  // namespace
-
-int bind_numbers(PyObject* module) { return PyModule_AddFunctions(module, kernels_memory_functions); }
 
 }  // namespace shim

@@ -1,4 +1,7 @@
-// NumPy arrays over tensor memory and the reverse, and tensors from any memory by pointer; empty tensors; views by name.
+// NumPy arrays over tensor memory and the reverse, and tensors from any memory by pointer.
+#include <algorithm>
+#include <array>
+
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include "core/sparse.h"
 #include "python/body_plan.h"
@@ -9,36 +12,32 @@
 namespace shim {
 namespace {
 
-int type_number(DType t) {
-  switch (t) {
-    case DType::b8: return NPY_BOOL;
-    case DType::u8: return NPY_UINT8;
-    case DType::i8: return NPY_INT8;
-    case DType::u16: return NPY_UINT16;
-    case DType::i16: return NPY_INT16;
-    case DType::u32: return NPY_UINT32;
-    case DType::i32: return NPY_INT32;
-    case DType::u64: return NPY_UINT64;
-    case DType::i64: return NPY_INT64;
-    case DType::f16: return NPY_FLOAT16;
-    case DType::f32: return NPY_FLOAT32;
-    case DType::f64: return NPY_FLOAT64;
-    case DType::c64: return NPY_COMPLEX64;
-    case DType::c128: return NPY_COMPLEX128;
-    default: return -1;
-  }
+bool of_ml_dtypes(DType t) {
+  return t == DType::bf16 || (is_floating(t) && itemsize(t) == 1 && t != DType::f4e2m1fn_x2);
 }
 
-const char* ml_name(DType t) {
-  switch (t) {
-    case DType::bf16: return "bfloat16";
-    case DType::f8e4m3fn: return "float8_e4m3fn";
-    case DType::f8e5m2: return "float8_e5m2";
-    case DType::f8e4m3fnuz: return "float8_e4m3fnuz";
-    case DType::f8e5m2fnuz: return "float8_e5m2fnuz";
-    case DType::f8e8m0fnu: return "float8_e8m0fnu";
-    default: return nullptr;
-  }
+char kind_of(DType t) {  // NumPy's letter for it; 0: none
+  if (of_ml_dtypes(t) || !itemsize(t)) return 0;
+  if (is_complex(t) || is_floating(t)) return is_complex(t) ? 'c' : 'f';
+  return t == DType::b8 ? 'b' : !is_integral(t) ? 0 : is_signed(t) ? 'i' : 'u';
+}
+
+// By NumPy's numbers of types; undefined: tensors have none such.
+const std::array<DType, NPY_HALF + 1>& types_by_number() {
+  static const auto all = [] {
+    std::array<DType, NPY_HALF + 1> found;
+    found.fill(DType::undefined);
+    for (int n = 0; n <= NPY_HALF; ++n) {
+      PyArray_Descr* d = PyArray_DescrFromType(n);
+      for (int i = 0; i < kDTypeSlots; ++i)
+        if (found[size_t(n)] == DType::undefined && kind_of(DType(i)) == d->kind &&
+            npy_intp(itemsize(DType(i))) == PyDataType_ELSIZE(d))
+          found[size_t(n)] = DType(i);
+      Py_DECREF(d);
+    }
+    return found;
+  }();
+  return all;
 }
 
 PyObject* ml_type(const char* name) {  // borrowed; null with an error set
@@ -50,14 +49,14 @@ PyObject* ml_type(const char* name) {  // borrowed; null with an error set
 }
 
 PyArray_Descr* descr_of(DType t) {  // new reference
-  int number = type_number(t);
-  if (number >= 0) return PyArray_DescrFromType(number);
-  const char* name = ml_name(t);
-  CHECK(Kind::Type, name, "Got unsupported ScalarType ", scalar_name(t));
+  const auto& numbers = types_by_number();
+  if (const auto* plain = std::ranges::find(numbers, t); plain != numbers.end())
+    return PyArray_DescrFromType(int(plain - numbers.begin()));
+  CHECK(Kind::Type, of_ml_dtypes(t), "Got unsupported ScalarType ", scalar_name(t));
   static PyArray_Descr* cache[kDTypeSlots];
   PyArray_Descr*& d = cache[int(t)];
   if (!d) {
-    PyObject* type = ml_type(name);
+    PyObject* type = ml_type(dtype_name(t));
     if (!type || !PyArray_DescrConverter(type, &d)) throw PythonError();
   }
   Py_INCREF(d);
@@ -65,28 +64,13 @@ PyArray_Descr* descr_of(DType t) {  // new reference
 }
 
 DType dtype_of_descr(PyArray_Descr* d) {
-  switch (d->type_num) {
-    case NPY_BOOL: return DType::b8;
-    case NPY_FLOAT16: return DType::f16;
-    case NPY_FLOAT32: return DType::f32;
-    case NPY_FLOAT64: return DType::f64;
-    case NPY_COMPLEX64: return DType::c64;
-    case NPY_COMPLEX128: return DType::c128;
-    default: break;
+  if (d->type_num >= 0 && d->type_num <= NPY_HALF) {
+    const DType plain = types_by_number()[size_t(d->type_num)];
+    if (plain != DType::undefined) return plain;
   }
-  if (PyTypeNum_ISINTEGER(d->type_num)) {
-    bool sign = PyTypeNum_ISSIGNED(d->type_num);
-    switch (PyDataType_ELSIZE(d)) {
-      case 1: return sign ? DType::i8 : DType::u8;
-      case 2: return sign ? DType::i16 : DType::u16;
-      case 4: return sign ? DType::i32 : DType::u32;
-      case 8: return sign ? DType::i64 : DType::u64;
-      default: break;
-    }
-  }
-  for (DType t : {DType::bf16, DType::f8e4m3fn, DType::f8e5m2, DType::f8e4m3fnuz, DType::f8e5m2fnuz, DType::f8e8m0fnu})
-    if (std::string(reinterpret_cast<PyTypeObject*>(d->typeobj)->tp_name).ends_with(ml_name(t))) return t;
   std::string name = reinterpret_cast<PyTypeObject*>(d->typeobj)->tp_name;
+  for (int i = 0; i < kDTypeSlots; ++i)
+    if (of_ml_dtypes(DType(i)) && name.ends_with(dtype_name(DType(i)))) return DType(i);
   if (name.find('.') == std::string::npos) name = "numpy." + name;
   fail(Kind::Type, "can't convert np.ndarray of type ", name,
       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
@@ -220,10 +204,16 @@ DType torch_dtype(PyObject* o) {  // of anything NumPy understands as a dtype
   return dtype_of_descr(d);
 }
 
-PyMethodDef numpy_functions[] = {function<&from_numpy>("from_numpy"), function<&as_numpy>("to_numpy"),
-    function<&from_pointer>("from_pointer"),
-    function<[](PyObject* o) { return reinterpret_cast<PyObject*>(descr_of(dtype_of(o))); }>("numpy_dtype"),
-    function<&torch_dtype>("dtype_from_numpy"), {}};
+int load_arrays(PyObject*) {
+  import_array1(-1);
+  return 0;
+}
+
+const ModulePart numpy_functions{
+    {function<&from_numpy>("from_numpy"), function<&as_numpy>("to_numpy"), function<&from_pointer>("from_pointer"),
+        function<[](PyObject* o) { return reinterpret_cast<PyObject*>(descr_of(dtype_of(o))); }>("numpy_dtype"),
+        function<&torch_dtype>("dtype_from_numpy")},
+    load_arrays};
 
 }  // namespace
 
@@ -241,11 +231,6 @@ DType dtype_of_array(PyObject* array) {
   try {
     return dtype_of_descr(d);
   } catch (const Error&) { return DType::undefined; }
-}
-
-int bind_numpy(PyObject* module) {
-  import_array1(-1);
-  return PyModule_AddFunctions(module, numpy_functions);
 }
 
 }  // namespace shim

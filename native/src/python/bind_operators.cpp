@@ -5,7 +5,6 @@
 #include "python/dispatch.h"
 #include "python/module_function.h"
 #include "python/operator_callable.h"
-#include "python/sparse_dispatch.h"
 
 namespace shim {
 
@@ -77,22 +76,9 @@ void set_waiting(std::optional<PyObject*> define) {
   define_waiting = waiting ? run_waiting : nullptr;
 }
 
-PyObject* counts() {  // {"aten::add.Tensor": (body calls, native calls)} of those called
-  OwnedRef all = owned(PyDict_New());
-  for (auto& ns : operator_namespaces())
-    for (auto& name : operator_names(ns))
-      for (Operator* op : overloads(ns + "::" + name)) {
-        if (!op->calls_body && !op->calls_native) continue;
-        const OwnedRef pair =
-            owned(Py_BuildValue("KK", (unsigned long long)op->calls_body, (unsigned long long)op->calls_native));
-        if (PyDict_SetItemString(all, op->full_name().c_str(), pair) < 0) return nullptr;
-      }
-  return all.give();
-}
-
-PyMethodDef operators_functions[] = {
-    function<&define>(
-        "define", "define(record, run=None): adds a record's operators; the names they got, without the namespace."),
+const ModulePart operators_functions{{function<&define>("define",
+                                          "define(record, run=None): adds a record's operators; the names they got, "
+                                          "without the namespace."),
     function<&replace_run>(
         "replace_run", "replace_run([qualified, ...], old, run): operators of these names that run `old` run `run`."),
     function<&derive>("derive",
@@ -109,25 +95,15 @@ PyMethodDef operators_functions[] = {
     function<&set_waiting>("set_waiting_operators",
         "What defines the operators of aten that wait to be asked for, and gives whether it did; None: none wait."),
     function<&operator_namespaces>("operator_namespaces", "The namespaces that have operators."),
-    function<&counts>("operator_counts", "Body and native calls of each operator called so far."), {}};
+    function<&operator_counts>("operator_counts", "Body and native calls of each operator called so far.")}};
 
 }  // namespace
-
-int bind_schema(PyObject* module);
-int bind_run(PyObject* module);
-int bind_lazy_clones(PyObject* module);
-int bind_return_types(PyObject* module);
 
 int bind_operators(PyObject* module) {
   if (make_callable_types() < 0) return -1;
   if (PyModule_AddObject(module, "OperatorCall", Py_NewRef(reinterpret_cast<PyObject*>(OperatorCallType))) < 0)
     return -1;
-  if (PyModule_AddFunctions(module, operators_functions) < 0) return -1;
-  return bind_run(module) < 0 || bind_lazy_clones(module) < 0 || bind_return_types(module) < 0 ||
-                 bind_schema(module) < 0 || bind_library(module) < 0 || bind_modes(module) < 0 ||
-                 bind_torch_function(module) < 0 || bind_torch_dispatch(module) < 0 || bind_sparse(module) < 0
-             ? -1
-             : 0;
+  return bind_torch_function(module) < 0 ? -1 : bind_torch_dispatch(module);
 }
 
 }  // namespace shim

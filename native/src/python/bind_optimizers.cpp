@@ -4,7 +4,6 @@
 #include "core/sparse.h"
 #include "python/batching.h"
 #include "python/module_function.h"
-#include "python/native_ops.h"
 #include "python/torch_dispatch.h"
 #include "python/torch_function_state.h"
 
@@ -77,10 +76,8 @@ PyObject* step_lists(PyObject* params, PyObject* state, PyObject* names) {
   return tuple_of(all);
 }
 
-PyMethodDef optimizer_functions[] = {function<&step_lists>("step_lists"), {}};
+const ModulePart optimizer_functions{{function<&step_lists>("step_lists")}};
 
 }  // namespace
-
-int bind_optimizers(PyObject* module) { return PyModule_AddFunctions(module, optimizer_functions); }
 
 }  // namespace shim

@@ -1,7 +1,6 @@
 // Recorded operators and their programs, as functions of shim_torch._impl.native._core.
 #include "python/dispatch.h"
-#include "python/module_parameters.h"
-#include "python/owned_ref.h"
+#include "python/held_type.h"
 #include "program/replay.h"
 #include "python/program_values.h"
 
@@ -9,23 +8,18 @@ namespace shim {
 
 using namespace program;
 
-template <> constexpr const char* module_call::capsule_name<Recorder> = "shim_torch.Recorder";
-template <> constexpr const char* module_call::capsule_name<Program> = "shim_torch.Program";
-template <> constexpr const char* module_call::capsule_name<Replay> = "shim_torch.Replay";
+template <> struct module_call::Argument<Recorder&> : HeldArgument<Recorder> {};
+template <> struct module_call::Argument<Program&> : HeldArgument<Program> {};
+template <> struct module_call::Argument<Replay&> : HeldArgument<Replay> {};
 
 namespace {
 
-template <class T> T& held(PyObject* o) {
-  return *static_cast<T*>(PyCapsule_GetPointer(o, module_call::capsule_name<T>));
-}
+const HeldType<Recorder> recorder_type{"Recorder"};
+const HeldType<Program> program_type{"Program"};
+const HeldType<Replay> replay_type{"Replay"};
 
-template <class T> PyObject* capsule(Ref<T> counted) {
-  return PyCapsule_New(counted.detach(), module_call::capsule_name<T>, [](PyObject* o) { held<T>(o).release(); });
-}
-
-PyObject* recorder() {
-  return PyCapsule_New(
-      new Recorder, module_call::capsule_name<Recorder>, [](PyObject* o) { delete &held<Recorder>(o); });
+template <class T> std::shared_ptr<T> shared(Ref<T> counted) {
+  return {counted.detach(), [](T* last) { last->release(); }};
 }
 
 void record_input(Recorder& recorder, const Tensor& t) { recorder.input(t); }
@@ -38,9 +32,9 @@ void record_parameter(Recorder& recorder, int64_t argument, const Scalar& number
 PyObject* record_step(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     CHECK(Kind::Type, nargs >= 3, "record_step() expects a recorder, an operator's name and its overload");
-    module_call::Argument<Recorder&> first;
-    first.take(args[0], nullptr);
-    Recorder& recorder = first.value();
+    const auto* held = held_in<Recorder>(args[0]);
+    CHECK(Kind::Type, held, "record_step() expects a recorder");
+    Recorder& recorder = **held;
     const char *name = utf8(args[1]), *overload = utf8(args[2]);
     Operator* op = find_operator(name, overload);
     CHECK(Kind::Attribute, op, "record_step(): no operator ", name, ".", overload);
@@ -63,8 +57,8 @@ PyObject* record_step(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObje
 }
 
 // Of what it has recorded until now.
-PyObject* compile_program(Recorder& recorder, Truth channels_last_on_cpu) {
-  return capsule(make<Program>(recorder.steps(), channels_last_on_cpu));
+std::shared_ptr<Program> compile_program(Recorder& recorder, Truth channels_last_on_cpu) {
+  return shared(make<Program>(recorder.steps(), channels_last_on_cpu));
 }
 
 std::string program_source(Program& program) { return program.source(); }
@@ -81,18 +75,18 @@ std::vector<Tensor> run_compiled(
   return run_with(recorder, inputs, outputs, [&](Storages storages) { runner.run(storages, numbers); });
 }
 
-PyObject* make_replay(Program& program) { return capsule(make<Replay>(Ref<Program>(&program))); }
+std::shared_ptr<Replay> make_replay(Program& program) { return shared(make<Replay>(Ref<Program>(&program))); }
 
-PyObject* replay_counts(Replay& r) {
+Fact replay_counts(Replay& r) {
   const Replay::Counts& c = r.counts();
-  return Py_BuildValue("{sKsKsKsKss}", "plain", c.plain, "captured", c.captured, "replayed", c.replayed, "copied",
-      c.copied, "why_not", r.why_not().c_str());
+  return Fact::Named{{"plain", c.plain}, {"captured", c.captured}, {"replayed", c.replayed}, {"copied", c.copied},
+      {"why_not", r.why_not()}};
 }
 
-PyMethodDef functions[] = {function<&make_replay>("make_replay", "(program): it, to run as one CUDA graph."),
+const ModulePart program_functions{{function<&make_replay>("make_replay", "(program): it, to run as one CUDA graph."),
     function<&run_compiled<Replay>>("run_replay", "(replay, recorder, inputs, numbers, outputs): runs it."),
     function<&replay_counts>("replay_counts", "How its calls ran, and why not as a graph."),
-    function<&recorder>("recorder", "A recorder of operators."),
+    function<&std::make_shared<Recorder>>("recorder", "A recorder of operators."),
     function<&record_input>("record_input", "(recorder, tensor): the tensor is what a call brings."),
     function<&record_output>("record_output", "(recorder, tensor): the tensor is a result."),
     function<&record_parameter>(
@@ -106,10 +100,8 @@ PyMethodDef functions[] = {function<&make_replay>("make_replay", "(program): it,
     function<&compile_program>("compile_program", "(recorder, channels_last_on_cpu): a program of what it has."),
     function<&program_source>("program_source", "The program as text, a line for each kernel and call."),
     function<&program_most_live>("program_most_live", "Bytes of what the program makes, where most are there."),
-    function<&run_compiled<Program>>("run_program", "(program, recorder, inputs, numbers, outputs): runs it."), {}};
+    function<&run_compiled<Program>>("run_program", "(program, recorder, inputs, numbers, outputs): runs it.")}};
 
 }  // namespace
-
-int bind_program(PyObject* module) { return PyModule_AddFunctions(module, functions); }
 
 }  // namespace shim

@@ -1,9 +1,8 @@
 // What running NumPy bodies needs from C++: aligned results, raw allocation and copies.
-#include <malloc.h>
-
 #include <cstdlib>
 #include <cstring>
 
+#include "core/aligned_memory.h"
 #include "core/lazy_clone.h"
 #include "cpu/loops.h"
 #include "ops/kernels.h"
@@ -18,26 +17,10 @@ namespace shim {
 namespace {
 
 // NumPy aligns to 16 bytes; arrays made by bodies become tensors, which are aligned to 64 (NEP 49).
-constexpr size_t kAlignment = 64;
-size_t rounded(size_t n) { return ((n ? n : 1) + kAlignment - 1) / kAlignment * kAlignment; }
-void* aligned_malloc(void*, size_t n) { return std::aligned_alloc(kAlignment, rounded(n)); }
-void* aligned_calloc(void*, size_t count, size_t size) {
-  if (size && count > SIZE_MAX / size) return nullptr;
-  void* p = aligned_malloc(nullptr, count * size);
-  return p ? std::memset(p, 0, count * size) : nullptr;
-}
-void aligned_free(void*, void* p, size_t) { std::free(p); }
-void* aligned_realloc(void*, void* p, size_t n) {
-  void* q = aligned_malloc(nullptr, n);
-  if (q && p) {
-    std::memcpy(q, p, std::min(malloc_usable_size(p), n));
-    std::free(p);
-  }
-  return q;
-}
-
-PyDataMem_Handler handler = {
-    "shim_torch_aligned", 1, {nullptr, aligned_malloc, aligned_calloc, aligned_realloc, aligned_free}};
+PyDataMem_Handler handler = {"shim_torch_aligned", 1,
+    {nullptr, [](void*, size_t n) { return aligned_memory(n); },
+        [](void*, size_t count, size_t size) { return aligned_zeros(count, size); },
+        [](void*, void* p, size_t n) { return aligned_resized(p, n); }, [](void*, void* p, size_t) { std::free(p); }}};
 PyObject* handler_capsule = nullptr;
 
 PyObject* call_aligned(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (function, *arguments)
@@ -45,12 +28,8 @@ PyObject* call_aligned(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (fu
   PyObject* old = PyDataMem_SetHandler(handler_capsule);
   if (!old) return nullptr;
   PyObject* r = PyObject_Vectorcall(args[0], args + 1, size_t(n - 1), nullptr);
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyObject* ours = PyDataMem_SetHandler(old);
-  Py_XDECREF(ours);
-  Py_DECREF(old);
-  if (type) PyErr_Restore(type, value, trace);
+  const Pending raised;
+  const OwnedRef held{old}, ours{PyDataMem_SetHandler(old)};
   return r;
 }
 
@@ -88,33 +67,28 @@ PyObject* memory_address(const TensorImpl& t) {  // data_ptr() of a tensor whose
   return PyLong_FromVoidPtr(t.data());
 }
 
-PyMethodDef run_functions[] = {
-    function<&memory_address>("memory_address",
-        "Where the tensor's memory is; RuntimeError where its storage holds less than the tensor needs."),
-    function<&lend_memory>(
-        "lend_memory", "Marks the tensor's memory as shared with an array: resize_() may not replace it."),
-    function<&own_memory>("own_memory", "Marks the tensor's memory as its own: resize_() may replace it."),
-    raw_function("call_aligned", call_aligned, "Calls a function while NumPy allocates 64-byte aligned."),
-    function<&empty_raw>("empty_raw", "An uninitialised tensor: (sizes, dtype, device)."),
-    function<&empty_like_all>(
-        "empty_like_all", "Uninitialised memory for an elementwise result: (sizes, tensors, dtype, device)."),
-    function<[](const Tensor& to, const Tensor& from) { copy_(to, from); }>(
-        "copy_raw", "Copies one tensor's values into another's, across dtypes and devices; no history, no version."),
-    function<&clone_raw>("clone_raw", "A dense CPU tensor copied with its strides."), {}};
-
-int load_numpy() {
+int add_handler(PyObject*) {
   import_array1(-1);
-  return 0;
+  return (handler_capsule = PyCapsule_New(&handler, "mem_handler", nullptr)) ? 0 : -1;
 }
+
+const ModulePart run_functions{
+    {function<&memory_address>("memory_address",
+         "Where the tensor's memory is; RuntimeError where its storage holds less than the tensor needs."),
+        function<&lend_memory>(
+            "lend_memory", "Marks the tensor's memory as shared with an array: resize_() may not replace it."),
+        function<&own_memory>("own_memory", "Marks the tensor's memory as its own: resize_() may replace it."),
+        raw_function("call_aligned", call_aligned, "Calls a function while NumPy allocates 64-byte aligned."),
+        function<&empty_raw>("empty_raw", "An uninitialised tensor: (sizes, dtype, device)."),
+        function<&empty_like_all>(
+            "empty_like_all", "Uninitialised memory for an elementwise result: (sizes, tensors, dtype, device)."),
+        function<[](const Tensor& to, const Tensor& from) { copy_(to, from); }>("copy_raw",
+            "Copies one tensor's values into another's, across dtypes and devices; no history, no version."),
+        function<&clone_raw>("clone_raw", "A dense CPU tensor copied with its strides.")},
+    add_handler};
 
 }  // namespace
 
 PyObject* aligned_handler() { return handler_capsule; }
-
-int bind_run(PyObject* module) {
-  if (load_numpy() < 0) return -1;
-  handler_capsule = PyCapsule_New(&handler, "mem_handler", nullptr);
-  return handler_capsule && PyModule_AddFunctions(module, run_functions) == 0 ? bind_body(module) : -1;
-}
 
 }  // namespace shim

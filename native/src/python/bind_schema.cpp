@@ -62,17 +62,14 @@ PyObject* names_in(std::string_view text) {  // (ns, name, overload, key, argume
       "NNNNN", text_of(names.ns), text_of(names.name), text_of(names.overload), text_of(names.key), tuple.give());
 }
 
-PyMethodDef schema_functions[] = {
-    function<&names_in>(
-        "schema_names", "(namespace, name, overload, key, argument names) of a schema, unparsed otherwise."),
-    function<&operator_schema>("operator_schema", "The schema of an overload as plain data."),
-    function<&parsed>("parse_schema_data", "A parsed schema as plain data."),
-    function<[](std::string_view text) { return parse_schema(std::string(text)).text(); }>(
-        "normalize_schema", "The normal form of a schema."),
-    {}};
+const ModulePart schema_functions{
+    {function<&names_in>(
+         "schema_names", "(namespace, name, overload, key, argument names) of a schema, unparsed otherwise."),
+        function<&operator_schema>("operator_schema", "The schema of an overload as plain data."),
+        function<&parsed>("parse_schema_data", "A parsed schema as plain data."),
+        function<[](std::string_view text) { return parse_schema(std::string(text)).text(); }>(
+            "normalize_schema", "The normal form of a schema.")}};
 
 }  // namespace
-
-int bind_schema(PyObject* module) { return PyModule_AddFunctions(module, schema_functions); }
 
 }  // namespace shim

@@ -3,7 +3,7 @@
 
 #include "core/lazy_clone.h"
 #include "core/weak_storage.h"
-#include "ops/kernels.h"
+#include "ops/storage_copy.h"
 #include "python/autograd_python.h"
 #include "python/storage.h"
 
@@ -83,29 +83,11 @@ using Given = std::optional<PyObject*>;
 int64_t nbytes(S s) { return int64_t(s.nbytes()); }
 Py_ssize_t length(PyObject* o) { return Py_ssize_t(in(o)->nbytes()); }
 
-// A wrapper subclass's has a size and no memory.
-void refuse_wrappers(const Storage& s, const char* what) {
-  CHECK(Kind::Runtime, !without_memory(s) || s.device().is_meta(), "Attempted to ", what,
-      " on an invalid python storage.");
-}
-
 void* data_ptr(S s) {
-  refuse_wrappers(s, "access the data pointer");
+  check_memory(s, "access the data pointer");
   own_data(s);
   s.expose();
   return s.data();
-}
-
-Tensor bytes_of(S s) {
-  refuse_wrappers(s, "call copy_()");
-  const int64_t size = nbytes(s), stride = 1;
-  return Tensor(new TensorImpl(Ref<Storage>(&s), DType::u8, {&size, 1}, {&stride, 1}, 0));
-}
-
-Ref<Storage> copied(S s, Device where) {
-  Ref<Storage> to = allocate(s.nbytes(), where);
-  if (s.nbytes()) copy_(bytes_of(*to), bytes_of(s));
-  return to;
 }
 
 Ref<Storage> cuda(S s, Given device) {
@@ -117,18 +99,14 @@ Ref<Storage> cuda(S s, Given device) {
 Ref<Storage> copy_from(S s, PyObject* source, std::optional<bool> non_blocking) {
   const Ref<Storage> from = storage_of(source);
   CHECK(Kind::Type, from, "copy_(): expected a storage, not ", Py_TYPE(source)->tp_name);
-  CHECK(Kind::Runtime, from->nbytes() == s.nbytes(), "size does not match, self was ", s.nbytes(),
-      " bytes but src was ", from->nbytes(), " bytes");
-  refuse_wrappers(s, "call copy_()");
-  if (from.get() != &s && from->data() != s.data() && from->nbytes())
-    copy_(bytes_of(s), bytes_of(*from), non_blocking.value_or(false));
+  copy_bytes(s, *from, non_blocking.value_or(false));
   return Ref<Storage>(&s);
 }
 
 Ref<Storage> resize(S s, PyObject* size) {
   const long long n = PyLong_AsLongLong(size);
   if (n == -1 && PyErr_Occurred()) throw PythonError();
-  refuse_wrappers(s, "call resize_()");
+  check_memory(s, "call resize_()");
   s.resize(size_t(n));
   return Ref<Storage>(&s);
 }
@@ -178,7 +156,7 @@ PyMethodDef methods[] = {object_method<&data_ptr>("data_ptr"), object_method<&nb
     object_method<[](S s) { return s.resizable(); }>("resizable"),
     object_method<[](S s, Given) { return bool(s.pinned); }>("is_pinned"),
     object_method<[](S s) { return storage_on(s, Device{}); }>("cpu"), object_method<&cuda>("cuda"),
-    object_method<[](S s) { return copied(s, s.device()); }>("clone"),
+    object_method<[](S s) { return copy_of(s, s.device()); }>("clone"),
     object_method<&copy_from, "self source non_blocking">("copy_"), object_method<&resize>("resize_"),
     object_method<&become_shared>("_become_shared_"),
     static_method<&storage_or_none>("_at"),  // what `_cdata` gave: who keeps it knows that the storage lives
@@ -200,8 +178,6 @@ PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 }  // namespace
-
-Ref<Storage> storage_on(Storage& s, Device where) { return s.device() == where ? Ref<Storage>(&s) : copied(s, where); }
 
 PyObject* storage_object(const Ref<Storage>& s) {
   return s->pyobj ? Py_NewRef(static_cast<PyObject*>(s->pyobj)) : make(s, StorageType);

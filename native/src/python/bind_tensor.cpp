@@ -58,21 +58,21 @@ int64_t version_of(T t) {
 }
 bool never(T) { return false; }  // devices and layouts that are not here
 
-PyGetSetDef getset[] = {
-    attribute<[](T t) { return asks(t) ? asked_size(object_of(t)) : size_object(t.sizes()); }>("shape"),
-    attribute<dims_of_tensor>("ndim"), attribute<[](T t) { return t.dtype(); }>("dtype"),
-    attribute<[](T t) { return asks(t) ? asked_device(object_of(t)) : device_object(t.device()); }>("device"),
-    attribute<layout_of_tensor>("layout"), attribute<[](T t) { return int64_t(t.itemsize()); }>("itemsize"),
-    attribute<bytes_of>("nbytes"), attribute<version_of>("_version"),
-    attribute<[](T t) { return t.device().is_cuda(); }>("is_cuda"),
-    attribute<[](T t) { return t.device().is_cpu(); }>("is_cpu"),
-    attribute<[](T t) { return t.device().is_meta(); }>("is_meta"),
-    attribute<[](T t) { return has_layout(t, Layout::sparse_coo); }>("is_sparse"),
-    attribute<[](T t) { return has_layout(t, Layout::sparse_csr); }>("is_sparse_csr"), attribute<never>("is_quantized"),
-    attribute<never>("is_mkldnn"), attribute<never>("is_mps"), attribute<never>("is_xpu"), attribute<never>("is_hpu"),
-    attribute<never>("is_xla"), attribute<never>("is_ipu"), attribute<never>("is_nested"),
-    attribute<never>("is_vulkan"), attribute<never>("is_maia"), attribute<never>("is_mtia"),
-    attribute<[](T t) { return PyLong_FromVoidPtr(&t); }>("_cdata"), {}};
+const TensorPart tensor_attributes{{},
+    {attribute<[](T t) { return asks(t) ? asked_size(object_of(t)) : size_object(t.sizes()); }>("shape"),
+        attribute<dims_of_tensor>("ndim"), attribute<[](T t) { return t.dtype(); }>("dtype"),
+        attribute<[](T t) { return asks(t) ? asked_device(object_of(t)) : device_object(t.device()); }>("device"),
+        attribute<layout_of_tensor>("layout"), attribute<[](T t) { return int64_t(t.itemsize()); }>("itemsize"),
+        attribute<bytes_of>("nbytes"), attribute<version_of>("_version"),
+        attribute<[](T t) { return t.device().is_cuda(); }>("is_cuda"),
+        attribute<[](T t) { return t.device().is_cpu(); }>("is_cpu"),
+        attribute<[](T t) { return t.device().is_meta(); }>("is_meta"),
+        attribute<[](T t) { return has_layout(t, Layout::sparse_coo); }>("is_sparse"),
+        attribute<[](T t) { return has_layout(t, Layout::sparse_csr); }>("is_sparse_csr"),
+        attribute<never>("is_quantized"), attribute<never>("is_mkldnn"), attribute<never>("is_mps"),
+        attribute<never>("is_xpu"), attribute<never>("is_hpu"), attribute<never>("is_xla"), attribute<never>("is_ipu"),
+        attribute<never>("is_nested"), attribute<never>("is_vulkan"), attribute<never>("is_maia"),
+        attribute<never>("is_mtia"), attribute<[](T t) { return PyLong_FromVoidPtr(&t); }>("_cdata")}};
 
 // --- methods --------------------------------------------------------------------------------------------------------------
 
@@ -137,7 +137,7 @@ PyObject* is_contiguous(T t, std::optional<MemoryFormat> given) {
 
 PyObject* hash_method(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(self); }
 
-PyMethodDef methods[] = {schema_method<&sizes_of, "size(Tensor self, int? dim=None)">(),
+const TensorPart tensor_methods{{schema_method<&sizes_of, "size(Tensor self, int? dim=None)">(),
     schema_method<&strides_of, "stride(Tensor self, int? dim=None)">(),
     schema_method<&is_contiguous, "is_contiguous(Tensor self, *, MemoryFormat? memory_format=None)">(),
     method<dims_of_tensor>("dim"), method<dims_of_tensor>("ndimension"), method<numel_of>("numel"),
@@ -153,14 +153,8 @@ PyMethodDef methods[] = {schema_method<&sizes_of, "size(Tensor self, int? dim=No
     method<[](T t) { return storage_of_dense(t).device().is_cuda(); }>("is_shared"),
     method<[](T t) { return t.storage()->pinned; }>("is_pinned", nullptr, METH_VARARGS),
     method<[](T t) { return storage_object(Ref<Storage>(&storage_of_dense(t))); }>("untyped_storage"),
-    {"__hash__", hash_method, METH_NOARGS, nullptr}, {}};
+    {"__hash__", hash_method, METH_NOARGS, nullptr}}};
 
 }  // namespace
-
-int bind_tensor(PyObject* module) {
-  if (make_tensor_types(module) < 0) return -1;
-  if (add_to_tensor(methods, getset) < 0 || bind_tensor_set() < 0 || bind_wrappers() < 0) return -1;
-  return bind_tensor_numbers();
-}
 
 }  // namespace shim

@@ -22,11 +22,10 @@ PyObject* trace_call(Trees& trees, PyObject* f, PyObject* args, PyObject* kwargs
   return call_traced(trees, {watch, forbid, learns, refusal}, call, seen);
 }
 
-PyObject* trace_trees(int64_t most_ways, bool together, bool graphs, bool resizes, std::optional<PyObject*> backend) {
+std::shared_ptr<Trees> trace_trees(
+    int64_t most_ways, bool together, bool graphs, bool resizes, std::optional<PyObject*> backend) {
   Ref<HeldObject> called = backend ? make<HeldObject>(*backend) : Ref<HeldObject>();
-  return PyCapsule_New(new Trees{size_t(most_ways), together, graphs, resizes, std::move(called), {}},
-      module_call::capsule_name<Trees>,
-      [](PyObject* o) { delete static_cast<Trees*>(PyCapsule_GetPointer(o, module_call::capsule_name<Trees>)); });
+  return std::make_shared<Trees>(Trees{size_t(most_ways), together, graphs, resizes, std::move(called), {}});
 }
 
 // The same since the last time that it was asked.
@@ -70,6 +69,8 @@ void set_trace_hooks(PyObject* reason_against, PyObject* condition, PyObject* ra
 }
 
 void set_trace_lowering(PyObject* lower) { Py_XSETREF(lowering, Py_NewRef(lower)); }
+
+const HeldType<Trees> trees_type{"Trees"};
 
 PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
                                      "(most_ways, together, graphs, resizes, backend or None): what is known of a "

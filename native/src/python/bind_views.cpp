@@ -73,7 +73,7 @@ void swap_tensors_(TensorImpl& a, TensorImpl& b) {
   std::swap(a.pyobj, b.pyobj);
 }
 
-PyMethodDef views_functions[] = {function<&swap_tensors_>("_swap_tensor_impl"),
+const ModulePart views_functions{{function<&swap_tensors_>("_swap_tensor_impl"),
     function<[](Base t, std::optional<PyObject*> dims) { return dims ? squeeze(t, dims_in(*dims)) : squeeze(t); }>(
         "squeeze"),
     function<[](Base t) { return int64_t(t.use_count()); }>("tensor_use_count"),
@@ -108,10 +108,8 @@ PyMethodDef views_functions[] = {function<&swap_tensors_>("_swap_tensor_impl"),
         nullptr, "_set_view_replay_enabled"),
     function<[] { return bool(view_replay()); }>("_is_view_replay_enabled"),
     function<[](PyObject* type) { out_of_memory_type = Py_NewRef(type); }>("set_out_of_memory_type"),
-    function<[](PyObject* type) { ParameterType = Py_NewRef(type); }>("set_parameter_type"), {}};
+    function<[](PyObject* type) { ParameterType = Py_NewRef(type); }>("set_parameter_type")}};
 
 }  // namespace
-
-int bind_views(PyObject* module) { return PyModule_AddFunctions(module, views_functions); }
 
 }  // namespace shim

@@ -18,4 +18,13 @@ template <auto F> PyMethodDef ordered(const char* name, const char* doc = nullpt
   return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&after_deferred<F>)), METH_FASTCALL, doc};
 }
 
+// The former value of a switch; deferred operators run before it changes.
+template <class Switch> bool exchanged(Switch* s, std::string_view name, std::optional<bool> value) {
+  CHECK(Kind::Value, s, "no setting ", name);
+  const bool old = *s;
+  if (value && *value != old) cuda::before_setting();
+  if (value) *s = *value;
+  return old;
+}
+
 }  // namespace shim

@@ -17,8 +17,6 @@ bool torch_function_enabled();
 int bind_torch_function(PyObject* module);
 int bind_torch_dispatch(PyObject* module);  // bind_torch_dispatch.cpp
 
-// modes.cpp
-int bind_modes(PyObject* module);
 void install_calls();  // call.cpp
 
 // define.cpp
@@ -26,6 +24,5 @@ std::vector<Formula> formulas_of(PyObject* dict);  // {"input, input": callable}
 void attach_formulas(PythonOperator& op);  // those of a record whose module was not imported when it was defined
 PyObject* define_record(PyObject* record, PyObject* run);
 PyObject* derive_operator(const std::string& schema, const std::string& of, const std::string& overload);
-int bind_library(PyObject* module);
 
 }  // namespace shim

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "python/batching.h"
-#include "python/forward_mode.h"
+#include "autograd/forward_mode.h"
 #include "python/function.h"
 #include "python/owned_ref.h"
 

@@ -4,30 +4,11 @@
 #include "cpu/generator.h"
 #include "ops/device_copy.h"
 #include "python/dispatch.h"
-#include "python/mersenne.h"
-#include "python/owned_ref.h"
-#include "python/module_function.h"
+#include "python/held_type.h"
 
 namespace shim {
 
 namespace {
-
-// {"aten::sort": {"bool tensors": 3}} of the operators whose kernels left calls to the body.
-PyObject* declines() {
-  OwnedRef all = owned(PyDict_New());
-  for (auto& ns : operator_namespaces())
-    for (auto& name : operator_names(ns))
-      for (Operator* op : overloads(ns + "::" + name)) {
-        if (op->declines.empty()) continue;
-        OwnedRef reasons = owned(PyDict_New());
-        for (auto& [reason, times] : op->declines) {
-          OwnedRef count = owned(PyLong_FromUnsignedLongLong(times));
-          if (PyDict_SetItemString(reasons.o, reason, count.o) < 0) return nullptr;
-        }
-        if (PyDict_SetItemString(all.o, op->full_name().c_str(), reasons.o) < 0) return nullptr;
-      }
-  return all.give();
-}
 
 void* release_lock() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 void take_lock(void* was) { PyEval_RestoreThread(static_cast<PyThreadState*>(was)); }
@@ -55,15 +36,11 @@ Mersenne* numbers_of(void* generator, void** held) {
   PyObject* g = generator ? static_cast<PyObject*>(generator) : standard;
   if (Py_TYPE(g) != Py_TYPE(standard)) return nullptr;
   OwnedRef engine = owned(PyObject_GetAttr(g, name));
-  Mersenne* numbers = mersenne_of(engine);
-  if (numbers) *held = engine.give();
-  return numbers;
+  const auto* numbers = held_in<Mersenne>(engine);
+  if (!numbers) return nullptr;
+  *held = engine.give();
+  return numbers->get();
 }
-
-PyMethodDef functions[] = {
-    function<&declines>("operator_declines",
-        "Why native kernels left calls to operators' bodies, and how often: {operator: {reason: times}}."),
-    {}};
 
 void copy_with_cupy(const Tensor& self, const Tensor& src) {
   GilAcquire gil;
@@ -72,9 +49,7 @@ void copy_with_cupy(const Tensor& self, const Tensor& src) {
   owned(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
 }
 
-}  // namespace
-
-int bind_kernel_calls(PyObject* module) {
+int install_kernel_calls(PyObject*) {
   interpreter_lock = {release_lock, take_lock, [] { return Py_IsInitialized() ? int(PyGILState_Ensure()) : -1; },
       [](int was) {
         if (was >= 0) PyGILState_Release(PyGILState_STATE(was));
@@ -84,7 +59,14 @@ int bind_kernel_calls(PyObject* module) {
   GeneratorLease::take = numbers_of;
   GeneratorLease::give_back = [](void* held) { Py_DECREF(static_cast<PyObject*>(held)); };
   install_calls();
-  return PyModule_AddFunctions(module, functions);
+  return 0;
 }
+
+const ModulePart kernel_call_functions{
+    {function<&operator_declines>("operator_declines",
+        "Why native kernels left calls to operators' bodies, and how often: {operator: {reason: times}}.")},
+    install_kernel_calls};
+
+}  // namespace
 
 }  // namespace shim

@@ -51,27 +51,10 @@ PyObject* exit_device(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef modes_functions[] = {function<&is_autocast_enabled>("is_autocast_enabled",
-                                     "Whether autocast is on for a device type (cuda if none given)."),
-    raw_function("set_autocast_enabled", &set_autocast_enabled, "Turns autocast on or off for a device type."),
-    function<&get_autocast_dtype>("get_autocast_dtype", "The dtype autocast lowers to."),
-    function<&set_autocast_dtype>("set_autocast_dtype", "Sets the dtype autocast lowers to."),
-    function<[] { return ++autocast_mode().nesting; }>("autocast_increment_nesting"),
-    function<[] { return --autocast_mode().nesting; }>("autocast_decrement_nesting"),
-    function<&clear_autocast_cache>("clear_autocast_cache"),
-    function<[] { return autocast_mode().cache; }>("is_autocast_cache_enabled"),
-    function<&set_cache_enabled>("set_autocast_cache_enabled"),
-    function<&set_default_device>("set_default_device", "Device of factories called without device=; None: cpu."),
-    function<&get_default_device>("get_default_device", "The device factories use by default."),
-    function<&mode_device>("_default_device", "The default device set by a mode, or None."), {}};
-
 PyMethodDef enter_def = {"__enter__", enter_device, METH_NOARGS, nullptr};
 PyMethodDef exit_def = {"__exit__", exit_device, METH_VARARGS, nullptr};
 
-}  // namespace
-
-int bind_modes(PyObject* module) {
-  if (PyModule_AddFunctions(module, modes_functions) < 0) return -1;
+int add_device_context(PyObject*) {
   PyObject* cpu = device_object(Device{});  // `with torch.device("meta"):` on core's type
   if (!cpu) return -1;
   PyTypeObject* type = Py_TYPE(cpu);
@@ -81,5 +64,23 @@ int bind_modes(PyObject* module) {
   Py_DECREF(cpu);
   return PyErr_Occurred() ? -1 : 0;
 }
+
+const ModulePart modes_functions{
+    {function<&is_autocast_enabled>(
+         "is_autocast_enabled", "Whether autocast is on for a device type (cuda if none given)."),
+        raw_function("set_autocast_enabled", &set_autocast_enabled, "Turns autocast on or off for a device type."),
+        function<&get_autocast_dtype>("get_autocast_dtype", "The dtype autocast lowers to."),
+        function<&set_autocast_dtype>("set_autocast_dtype", "Sets the dtype autocast lowers to."),
+        function<[] { return ++autocast_mode().nesting; }>("autocast_increment_nesting"),
+        function<[] { return --autocast_mode().nesting; }>("autocast_decrement_nesting"),
+        function<&clear_autocast_cache>("clear_autocast_cache"),
+        function<[] { return autocast_mode().cache; }>("is_autocast_cache_enabled"),
+        function<&set_cache_enabled>("set_autocast_cache_enabled"),
+        function<&set_default_device>("set_default_device", "Device of factories called without device=; None: cpu."),
+        function<&get_default_device>("get_default_device", "The device factories use by default."),
+        function<&mode_device>("_default_device", "The default device set by a mode, or None.")},
+    add_device_context};
+
+}  // namespace
 
 }  // namespace shim

@@ -147,6 +147,7 @@ inline PyObject* object(Tensor&& t) { return wrap(std::move(t)); }
 inline PyObject* object(const Ref<Storage>& s) { return storage_object(s); }
 inline PyObject* object(bool b) { return PyBool_FromLong(b); }
 inline PyObject* object(PyObject* o) { return o; }
+template <class T> PyObject* object(std::shared_ptr<T>&& it);  // held_type.h
 template <class T> PyObject* object(T* pointer) { return PyLong_FromVoidPtr(reinterpret_cast<void*>(pointer)); }
 inline PyObject* object(int i) { return PyLong_FromLong(i); }
 inline PyObject* object(int64_t i) { return PyLong_FromLongLong(i); }

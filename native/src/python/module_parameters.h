@@ -19,20 +19,16 @@ template <> struct Argument<TensorImpl&> : Argument<const TensorImpl&> {
   TensorImpl& value() const { return const_cast<TensorImpl&>(Argument<const TensorImpl&>::value()); }
 };
 
-// What Python holds in a capsule of that name.
-template <class T> constexpr const char* capsule_name = nullptr;
-template <class T>
-  requires(capsule_name<T> != nullptr)
-struct Argument<T&> {
-  bool take(PyObject* o, const char**) {
-    held_ = static_cast<T*>(PyCapsule_GetPointer(o, capsule_name<T>));
-    if (!held_) throw PythonError();
+template <> struct Argument<const std::string&> {
+  bool take(PyObject* o, const char** why) {
+    if (!PyUnicode_Check(o)) return *why = "no text", false;
+    text_ = utf8(o);
     return true;
   }
-  T& value() const { return *held_; }
+  const std::string& value() const { return text_; }
 
  private:
-  T* held_ = nullptr;
+  std::string text_;
 };
 
 template <> struct Argument<const Dims&> {  // any sequence of integers, or one

@@ -116,12 +116,9 @@ PyObject* quicken(PyObject*, PyObject* o) {
   Py_RETURN_NONE;
 }
 
-}  // namespace nn_module
+const ModulePart functions{
+    {{"quicken_module", quicken, METH_O, "Gives a class of modules its quick attributes and calls."}}};
 
-int bind_nn_module(PyObject* module) {
-  static PyMethodDef functions[] = {
-      {"quicken_module", nn_module::quicken, METH_O, "Gives a class of modules its quick attributes and calls."}, {}};
-  return PyModule_AddFunctions(module, functions);
-}
+}  // namespace nn_module
 
 }  // namespace shim

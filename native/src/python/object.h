@@ -5,6 +5,7 @@
 // After it, of Python 3.10 and 3.11:
 #include <structmember.h>
 
+#include <initializer_list>
 #include <utility>
 
 #include "core/tensor.h"
@@ -89,26 +90,27 @@ bool make_require_grad(PyObject* tensor);  // requires_grad=True of a factory; f
 PyObject* tensor_over_array(
     PyObject* array);  // new reference; null without an error where it is no array that a tensor can share
 
-// Each bind_*.cpp adds its types and functions to the module `shim_torch._impl.native._core`.
-int bind_dtype(PyObject* module);         // core: dtype device Size layout memory_format finfo/iinfo data
-int bind_tensor(PyObject* module);        // core
-int bind_nn_module(PyObject* module);     // core: slots of torch.nn.Module
-int bind_views(PyObject* module);         // core: views and empty tensors as functions
-int bind_storage(PyObject* module);       // core
-int bind_exchange(PyObject* module);      // core: numpy, DLPack, __cuda_array_interface__, exchange API
-int bind_operators(PyObject* module);     // dispatch
-int bind_autograd(PyObject* module);      // autograd
-int bind_kernels(PyObject* module);       // kernels
-int bind_kernel_calls(PyObject* module);  // what typed kernels need of Python
-int bind_cuda(PyObject* module);          // cuda
-int bind_gemm(PyObject* module);          // gemm
-int bind_kernel_store(PyObject* module);  // what is compiled for CUDA
-int bind_stable_abi(PyObject* module);    // compiled operator libraries
-int bind_triton(PyObject* module);        // launches of Triton kernels
-int bind_warnings(PyObject* module);      // warnings given once
-int bind_batching(PyObject* module);      // torch.func.vmap's part of a call
-int bind_cxx(PyObject* module);           // extensions compiled against our C++ headers
-int bind_distributed(PyObject* module);   // stores and process groups
+// What a file adds to the module `shim_torch._impl.native._core`: functions, and what is done once they are there (-1: an error is set).
+struct ModulePart {
+  ModulePart(std::initializer_list<PyMethodDef> functions, int (*prepare)(PyObject* module) = nullptr);
+};
+// What a file adds to torch.Tensor (torch._C.TensorBase).
+struct TensorPart {
+  TensorPart(std::initializer_list<PyMethodDef> methods, std::initializer_list<PyGetSetDef> attributes = {});
+};
+
+// What comes before these parts, in the order of module.cpp.
+int bind_dtype(PyObject* module);  // torch.dtype, device, Size, layout, memory_format
+int bind_tensor(PyObject* module);
+int bind_storage(PyObject* module);
+int bind_operators(PyObject* module);  // the types of their callables
+int bind_autograd(PyObject* module);
+int bind_getitem(PyObject* module);
+int bind_body(PyObject* module);
+int bind_stable_abi(PyObject* module);  // compiled operator libraries
+int bind_triton(PyObject* module);      // launches of Triton kernels
+int bind_cxx(PyObject* module);         // extensions compiled against our C++ headers
+int bind_trace(PyObject* module);
 
 // --- entries of the tables that a type or a module is made of ---
 

@@ -9,6 +9,5 @@ namespace shim {
 program::List values_of(program::Recorder&, PyObject* const* args, size_t n);
 // The tensors of what an operator gave, lists' one by one.
 void collect_tensors(PyObject* result, std::vector<Tensor>& into);
-int bind_program(PyObject* module);
 
 }  // namespace shim

@@ -41,8 +41,8 @@ PyObject* named_type(std::string_view name, std::vector<std::string> fields) {
   return Py_XNewRef(reinterpret_cast<PyObject*>(return_type(std::string(name), fields)));
 }
 
-PyMethodDef return_types_functions[] = {
-    function<&named_type>("return_type", "(\"max\", (\"values\", \"indices\")): the type torch.return_types.max."), {}};
+const ModulePart return_types_functions{
+    {function<&named_type>("return_type", "(\"max\", (\"values\", \"indices\")): the type torch.return_types.max.")}};
 
 }  // namespace
 
@@ -65,7 +65,5 @@ PyObject* name_results(Operator& op, PyObject* result) {
   Py_DECREF(result);
   return named;
 }
-
-int bind_return_types(PyObject* module) { return PyModule_AddFunctions(module, return_types_functions); }
 
 }  // namespace shim

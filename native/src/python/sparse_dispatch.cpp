@@ -1,5 +1,4 @@
 // The rules of shim_torch._impl.sparse.dispatch: which operators take sparse tensors, and what runs then (dispatch/sparse.h).
-#include "python/sparse_dispatch.h"
 
 #include "dispatch/sparse.h"
 #include "python/lent_objects.h"
@@ -76,20 +75,16 @@ const Tensor& set_coalesced(const Tensor& self, Truth on) {
   return self;
 }
 
-PyMethodDef sparse_dispatch_functions[] = {
-    function<&make_sparse>("sparse_tensor",
-        "(layout, size, indices, plain_indices or None, values, sparse_dim, dense_dim, coalesced): a sparse tensor of "
-        "its parts; nothing is checked."),
-    function<&parts_of>(
-        "sparse_parts", "(layout, indices, plain_indices, values, sparse_dim, dense_dim, coalesced), or None."),
-    function<&replace_parts>("replace_sparse", "Gives a sparse tensor the sizes and parts of another."),
-    function<&set_coalesced>("set_coalesced", "Says that the indices are sorted and unique, or not."), {}};
+const ModulePart sparse_dispatch_functions{
+    {function<&make_sparse>("sparse_tensor",
+         "(layout, size, indices, plain_indices or None, values, sparse_dim, dense_dim, coalesced): a sparse tensor of "
+         "its parts; nothing is checked."),
+        function<&parts_of>(
+            "sparse_parts", "(layout, indices, plain_indices, values, sparse_dim, dense_dim, coalesced), or None."),
+        function<&replace_parts>("replace_sparse", "Gives a sparse tensor the sizes and parts of another."),
+        function<&set_coalesced>("set_coalesced", "Says that the indices are sorted and unique, or not.")},
+    [](PyObject*) { return sparse_calls = {learn, refuse, run_sparse, store}, 0; }};
 
 }  // namespace
-
-int bind_sparse(PyObject* module) {
-  sparse_calls = {learn, refuse, run_sparse, store};
-  return PyModule_AddFunctions(module, sparse_dispatch_functions);
-}
 
 }  // namespace shim

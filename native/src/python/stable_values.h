@@ -18,6 +18,5 @@ PyObject* stable_kernel(abi::Kernel, const std::string& qualified, const std::st
 abi::Kernel kernel_of(PyObject*);                                                                 // of a StableKernel
 void take_over_libraries();  // what libraries registered since the last look enters the operator table
 int make_stable_kernel_type();
-int bind_stable_abi(PyObject* module);
 
 }  // namespace shim

@@ -13,8 +13,6 @@ struct PyStorage {
 inline Storage* storage_in(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
 
 extern PyTypeObject *StorageType, *StorageBaseType;
-inline bool without_memory(const Storage& s) { return s.nbytes() && !s.data(); }  // bytes that nobody has allocated
-Ref<Storage> storage_on(Storage&, Device);                                        // itself where it is there
 
 // Elements (storage_elements.cpp).
 PyObject* storage_bytes(Storage&);  // as bytes

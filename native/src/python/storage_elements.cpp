@@ -1,22 +1,12 @@
 // The bytes of a storage as Python sees them: indexing, assignment, lists.
-#include <cstring>
-
-#include "core/lazy_clone.h"
+#include "ops/storage_copy.h"
 #include "python/storage.h"
 
 namespace shim {
 
-namespace {
-
-void check_allocated(const Storage& s) {
+PyObject* storage_bytes(Storage& s) {
   CHECK(Kind::Runtime, !without_memory(s),
       "The tensor has a non-zero number of elements, but its data is not allocated yet.");
-}
-
-}  // namespace
-
-PyObject* storage_bytes(Storage& s) {
-  check_allocated(s);
   const Ref<Storage> host = storage_on(s, Device{});
   return PyBytes_FromStringAndSize(s.nbytes() ? static_cast<const char*>(host->data()) : "", Py_ssize_t(s.nbytes()));
 }
@@ -32,7 +22,6 @@ PyObject* storage_subscript(PyObject* o, PyObject* key) {
 
 int storage_assign(PyObject* o, PyObject* key, PyObject* value) {
   Storage* s = storage_in(o);
-  own_data(*s);
   Py_ssize_t start, stop, step = 1;
   if (PySlice_Check(key)) {
     if (PySlice_Unpack(key, &start, &stop, &step) < 0) return -1;
@@ -47,13 +36,7 @@ int storage_assign(PyObject* o, PyObject* key, PyObject* value) {
   }
   const long v = PyLong_AsLong(value);
   if (v == -1 && PyErr_Occurred()) return -1;
-  return guarded([&] {
-    CHECK(Kind::NotImplemented, s->device().is_cpu(),
-        "torch.UntypedStorage: assignment to bytes of a CUDA storage is not supported");
-    check_allocated(*s);
-    for (Py_ssize_t i = start; i < stop; i += step) static_cast<uint8_t*>(s->data())[i] = uint8_t(v);
-    return 1;
-  }) - 1;
+  return assigned([&] { fill_bytes(*s, start, stop, step, uint8_t(v)); });
 }
 
 }  // namespace shim

@@ -96,12 +96,12 @@ int64_t leading_size(PyObject* self) {
   return t.sizes_data()[0];
 }
 
-PyMethodDef number_methods[] = {method_of_none<&leading_size>("__len__"), {"item", item_method, METH_NOARGS, nullptr},
+const TensorPart number_methods{{method_of_none<&leading_size>("__len__"), {"item", item_method, METH_NOARGS, nullptr},
     {"tolist", tolist_method, METH_NOARGS, nullptr}, method_of_none<&truth_of>("__bool__"),
     method_of_none<[](PyObject* self) { return converted(self, PyNumber_Long, "int64_t"); }>("__int__"),
     method_of_none<[](PyObject* self) { return converted(self, PyNumber_Float, "double"); }>("__float__"),
     method_of_none<[](PyObject* self) { return converted(self, complex_of); }>("__complex__"),
-    method_of_none<&as_index>("__index__"), {}};
+    method_of_none<&as_index>("__index__")}};
 
 }  // namespace
 
@@ -120,7 +120,5 @@ PyObject* number_object(const void* p, DType t) {
     return is_integral(t) ? PyLong_FromLongLong(int64_t(v)) : PyFloat_FromDouble(v);
   });
 }
-
-int bind_tensor_numbers() { return add_to_tensor(number_methods, nullptr); }
 
 }  // namespace shim

@@ -59,13 +59,11 @@ PyObject* resize(TensorImpl& t, IntArrayRef sizes, std::optional<MemoryFormat> f
   return Py_NewRef(self.o);
 }
 
-PyMethodDef set_methods[] = {
-    schema_method<&set,
-        "set_(Tensor self, Any? source=None, int storage_offset=0, int[]? size=None, int[]? stride=None)">(),
-    schema_method<&resize, "resize_(Tensor self, int[] size, *, MemoryFormat? memory_format=None)">(), {}};
+const TensorPart set_methods{
+    {schema_method<&set,
+         "set_(Tensor self, Any? source=None, int storage_offset=0, int[]? size=None, int[]? stride=None)">(),
+        schema_method<&resize, "resize_(Tensor self, int[] size, *, MemoryFormat? memory_format=None)">()}};
 
 }  // namespace
-
-int bind_tensor_set() { return add_to_tensor(set_methods, nullptr); }
 
 }  // namespace shim

@@ -193,22 +193,43 @@ void may_be_finalized_again(PyObject* o) {
   header[1] &= ~uintptr_t(1);
 }
 
-int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset) {
-  for (; methods && methods->ml_name; ++methods) {
-    OwnedRef d{methods->ml_flags & METH_STATIC  ? PyCFunction_New(methods, nullptr)
-               : methods->ml_flags & METH_CLASS ? PyDescr_NewClassMethod(TensorBaseType, methods)
-                                                : overridable_method(methods)};
-    if (d.o && methods->ml_flags & METH_STATIC) d = OwnedRef(PyStaticMethod_New(d));
-    if (!d.o || PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), methods->ml_name, d) < 0) return -1;
-  }
-  for (; getset && getset->name; ++getset) {
-    const OwnedRef d{overridable_attribute(getset)};
-    if (!d.o || PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), getset->name, d) < 0) return -1;
+namespace {
+
+struct Part {
+  std::vector<PyMethodDef> methods;
+  std::vector<PyGetSetDef> attributes;
+};
+std::vector<Part>& parts() {  // which live as long as the type
+  static auto* all = new std::vector<Part>();
+  return *all;
+}
+
+bool add(const char* name, PyObject* descriptor) {
+  const OwnedRef held{descriptor};
+  return held.o && PyObject_SetAttrString(reinterpret_cast<PyObject*>(TensorBaseType), name, held) == 0;
+}
+PyObject* static_descriptor(PyMethodDef* method) {
+  const OwnedRef function{PyCFunction_New(method, nullptr)};
+  return function.o ? PyStaticMethod_New(function) : nullptr;
+}
+
+}  // namespace
+
+TensorPart::TensorPart(std::initializer_list<PyMethodDef> methods, std::initializer_list<PyGetSetDef> attributes) {
+  parts().push_back({methods, attributes});
+}
+
+int add_tensor_parts() {
+  for (Part& part : parts()) {
+    for (PyMethodDef& m : part.methods)
+      if (!add(m.ml_name, m.ml_flags & METH_STATIC ? static_descriptor(&m) : overridable_method(&m))) return -1;
+    for (PyGetSetDef& a : part.attributes)
+      if (!add(a.name, overridable_attribute(&a))) return -1;
   }
   return 0;
 }
 
-int make_tensor_types(PyObject* module) {
+int bind_tensor(PyObject* module) {
   TensorImpl::drop_pyobj = drop_pyobj;
   nothing = allocate(0, Device{}).detach();
   TensorBaseType = add_type(module, base_spec, "TensorBase");

@@ -6,13 +6,9 @@ namespace shim {
 
 extern PyObject* out_of_memory_type;      // torch.OutOfMemoryError, set from Python
 extern PyObject* accelerator_error_type;  // torch.AcceleratorError, likewise
-int make_tensor_types(PyObject* module);
-int add_to_tensor(PyMethodDef* methods, PyGetSetDef* getset);  // onto TensorBase; any bind_*.cpp may call it
+int add_tensor_parts();
 bool dims_of(PyObject* o, Dims* out);                 // a sequence of int (or one int); false with a Python error set
 PyObject* number_object(const void* element, DType);  // one element as a Python number
 Ref<Storage> storage_of(PyObject*);                   // null if it is none
-
-int bind_tensor_numbers();  // tensor_numbers.cpp
-int bind_tensor_set();      // tensor_set.cpp
 
 }  // namespace shim

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "autograd/autograd.h"
-#include "python/forward_mode.h"
+#include "autograd/forward_mode.h"
 #include "python/owned_ref.h"
 #include "autograd/formula_plan.h"
 #include "ops/shown_overload.h"
 #include "python/shown_call.h"
 #include "python/lent_objects.h"
-#include "python/sparse_dispatch.h"
+#include "python/values.h"
 
 namespace shim {
 

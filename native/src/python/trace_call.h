@@ -3,12 +3,13 @@
 #include <optional>
 #include <string_view>
 
+#include "python/held_type.h"
 #include "python/module_parameters.h"
 #include "trace/trees.h"
 
 namespace shim {
 
-template <> inline constexpr const char* module_call::capsule_name<trace::Trees> = "shim_torch.Trees";
+template <> struct module_call::Argument<trace::Trees&> : HeldArgument<trace::Trees> {};
 
 struct FunctionCall {
   PyObject* function;
@@ -34,7 +35,6 @@ extern PyObject* unsupported_break;  // (reason, file, line) raises torch._dynam
 inline bool alone() { return !PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp)); }
 
 // Callers (trace_caller.cpp).
-int bind_trace(PyObject* module);  // bind_trace.cpp
 int make_caller_types();
 PyObject* trace_caller(PyObject* function, PyObject* otherwise, PyObject* seen);
 void trace_set_trees(PyObject* caller, PyObject* trees, bool forbids);

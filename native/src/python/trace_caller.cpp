@@ -144,8 +144,9 @@ void trace_set_trees(PyObject* caller, PyObject* trees, bool forbids) {
   c.known = nullptr;
   c.forbids = forbids;
   if (trees != Py_None) {
-    c.known = static_cast<Trees*>(PyCapsule_GetPointer(trees, module_call::capsule_name<Trees>));
-    if (!c.known) throw PythonError();
+    const auto* held = held_in<Trees>(trees);
+    CHECK(Kind::Type, held, "trace_set_trees(): expected what trace_trees() gave");
+    c.known = held->get();
   }
   delete std::exchange(c.whole, c.known ? new WholeCalls : nullptr);
   Py_XSETREF(c.trees, c.known ? Py_NewRef(trees) : nullptr);

@@ -4,7 +4,7 @@
 
 #include "core/sparse.h"
 #include "kernels/tensor_parameter.h"
-#include "python/native_ops.h"
+#include "python/dispatch.h"
 #include "python/owned_ref.h"
 
 namespace shim {
@@ -75,12 +75,6 @@ void Values::put_dict(Value& v, PyObject* o) {
     put(*items++, key);
     put(*items++, value);
   }
-}
-
-bool number_of(PyObject* o, Scalar* n) {
-  if (!PyLong_Check(o) && !PyFloat_Check(o) && !PyComplex_Check(o)) return false;
-  *n = Values().of(o).number();
-  return true;
 }
 
 PyObject* tuple_of(std::span<PyObject* const> items) {
@@ -178,6 +172,28 @@ PyObject* object_of(Answer& a) {
   }
   a.drop_room();
   return complete ? made.give() : nullptr;
+}
+
+PyObject* object(const Fact& fact) {
+  return std::visit(
+      [](const auto& v) -> PyObject* {
+        using V = std::remove_cvref_t<decltype(v)>;
+        if constexpr (std::is_same_v<V, bool>) return PyBool_FromLong(v);
+        if constexpr (std::is_same_v<V, int64_t>) return PyLong_FromLongLong(v);
+        if constexpr (std::is_same_v<V, double>) return PyFloat_FromDouble(v);
+        if constexpr (std::is_same_v<V, std::string>)
+          return PyUnicode_FromStringAndSize(v.data(), Py_ssize_t(v.size()));
+        if constexpr (std::is_same_v<V, Fact::List>) return list_by(v.size(), [&](size_t i) { return object(v[i]); });
+        if constexpr (std::is_same_v<V, Fact::Tuple>)
+          return tuple_by(v.items.size(), [&](size_t i) { return object(v.items[i]); });
+        if constexpr (std::is_same_v<V, Fact::Named>) {
+          OwnedRef dict = owned(PyDict_New());
+          for (const auto& [name, part] : v)
+            if (PyDict_SetItemString(dict, name.c_str(), owned(object(part))) < 0) return nullptr;
+          return dict.give();
+        }
+      },
+      fact.value);
 }
 
 }  // namespace shim

@@ -1,5 +1,6 @@
 #pragma once
 // Between Python's objects and the values that kernels take and give (ops/value.h).
+#include "core/report.h"
 #include "ops/operator.h"
 #include "ops/value.h"
 #include "python/object.h"
@@ -65,6 +66,7 @@ class Values {  // of bound arguments, which outlive them
 PyObject* tuple_of(
     std::span<PyObject* const> items);  // of references that it takes over; null where one of them is null
 PyObject* list_of(std::span<const Tensor>);
+PyObject* object(const Fact&);      // a dict, a list, a tuple, a number or a text
 PyObject* object_of(const Value&);  // a new reference; throws PythonError
 PyObject* object_of(Answer&);       // takes it: a new reference; null where the kernel declined, or with an error set
 

@@ -15,8 +15,17 @@ void set_warn_always(PyObject* on) {
   always = on == Py_True;
 }
 
-PyMethodDef warnings_functions[] = {
-    function<&set_warn_always>("set_warn_always"), function<[] { return bool(always); }>("warn_always"), {}};
+int install_warnings(PyObject*) {
+  warning_given = [](const char* text) {
+    GilAcquire gil;
+    if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) throw PythonError();
+  };
+  return 0;
+}
+
+const ModulePart warnings_functions{
+    {function<&set_warn_always>("set_warn_always"), function<[] { return bool(always); }>("warn_always")},
+    install_warnings};
 }  // namespace
 
 // The stacklevel of the nearest Python code that is not the package's own. While a proxy is enabled its modules are named torch;
@@ -46,14 +55,6 @@ int warn_once(bool* given, const char* text) {
   if (*given && !always) return 0;
   *given = true;
   return PyErr_WarnEx(PyExc_UserWarning, text, level_outside());
-}
-
-int bind_warnings(PyObject* module) {
-  warning_given = [](const char* text) {
-    GilAcquire gil;
-    if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) throw PythonError();
-  };
-  return PyModule_AddFunctions(module, warnings_functions);
 }
 
 }  // namespace shim

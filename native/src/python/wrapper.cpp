@@ -115,21 +115,19 @@ PyObject* wrapper_subclass(PyObject* cls, IntArrayRef sizes, std::optional<IntAr
   return wrap_as(wrapper, type);
 }
 
-PyMethodDef wrapper_methods[] = {
-    static_schema_method<&make_subclass,
-        "_make_subclass(Any cls, Tensor data, bool require_grad=False, *, str? dispatch_sizes_strides_policy=None, "
-        "bool "
-        "dispatch_device=False, bool dispatch_layout=False, Any? device_for_backend_keys=None)">(),
-    static_schema_method<&wrapper_subclass,
-        "_make_wrapper_subclass(Any cls, SymInt[] size, SymInt[]? strides=None, SymInt? storage_offset=None, "
-        "MemoryFormat? "
-        "memory_format=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool pin_memory=False, "
-        "bool requires_grad=False, str? dispatch_sizes_strides_policy=None, bool dispatch_device=False, bool "
-        "dispatch_layout=False, Any? _extra_dispatch_keys=None, SymInt? storage_size=None)">(),
-    {}};
+const TensorPart wrapper_methods{
+    {static_schema_method<&make_subclass,
+         "_make_subclass(Any cls, Tensor data, bool require_grad=False, *, str? dispatch_sizes_strides_policy=None, "
+         "bool "
+         "dispatch_device=False, bool dispatch_layout=False, Any? device_for_backend_keys=None)">(),
+        static_schema_method<&wrapper_subclass,
+            "_make_wrapper_subclass(Any cls, SymInt[] size, SymInt[]? strides=None, SymInt? storage_offset=None, "
+            "MemoryFormat? "
+            "memory_format=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool "
+            "pin_memory=False, "
+            "bool requires_grad=False, str? dispatch_sizes_strides_policy=None, bool dispatch_device=False, bool "
+            "dispatch_layout=False, Any? _extra_dispatch_keys=None, SymInt? storage_size=None)">()}};
 
 }  // namespace
-
-int bind_wrappers() { return add_to_tensor(wrapper_methods, nullptr); }
 
 }  // namespace shim

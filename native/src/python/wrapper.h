@@ -15,6 +15,4 @@ PyObject* asked_size(PyObject* self);
 PyObject* asked_contiguous(PyObject* self, MemoryFormat);
 bool asked_dims(PyObject* self, uint8_t what, const char* name, Dims* own);
 
-int bind_wrappers();  // Tensor._make_subclass and _make_wrapper_subclass
-
 }  // namespace shim

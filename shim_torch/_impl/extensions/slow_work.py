@@ -12,8 +12,8 @@ from shim_torch._impl.native import _core
 def slow_work(what: str) -> Iterator[Callable[[str], None]]:
     """Within, from the second second on, ``shim-torch: what...`` stands on stderr, if that is a terminal; it gives a function
     that changes the text. The line is taken back at the end."""
-    number = _core.slow_work_begin(what)
+    works = [_core.slow_work(what)]
     try:
-        yield lambda text: _core.slow_work_say(number, text)
+        yield lambda text: works[0].say(text)
     finally:
-        _core.slow_work_end(number)
+        works.clear()

@@ -23,7 +23,7 @@ def is_available() -> bool:
 
 def version() -> int | None:
     """cuDNN's version (91002 for 9.10.2): None without it."""
-    return _core.cudnn_setting("version") or None
+    return _core.cudnn_version() or None
 
 
 def is_acceptable(tensor: Any) -> bool:

@@ -97,7 +97,7 @@ def _cudnn_rnn(input, weight, weight_stride0, weight_buf, hx, cx, mode, *setting
     """
     if mode != 2 and cx is not None:
         raise RuntimeError("rnn: illegal defined cx for non-LSTM RNN")
-    if input.is_cuda and _core.cudnn_setting("enabled") and _core.cudnn_setting("version"):
+    if input.is_cuda and _core.cudnn_setting("enabled") and _core.cudnn_version():
         check_attributes(input, (hx, cx), weight, True)
     raise _unsupported("_cudnn_rnn", input)
 

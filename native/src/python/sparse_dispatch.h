@@ -1,8 +1,0 @@
-#pragma once
-#include "python/object.h"
-
-namespace shim {
-
-int bind_sparse(PyObject* module);
-
-}  // namespace shim
