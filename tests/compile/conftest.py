@@ -1,5 +1,5 @@
-"""torch.compile defers nothing while another thread of Python runs, and pytest-xdist's workers have one: there, the folder's tests
-run in a process of their own, by test_in_one_process.py."""
+"""pytest-xdist's workers have a thread of their own. The folder's tests run without another thread, in one process (test_in_one_process.py);
+those that say how calls are deferred run beside one too, in the workers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import os
 from pathlib import Path
 
 RUNS_THE_OTHERS = "test_in_one_process.py"
-IN_WORKER = "PYTEST_XDIST_WORKER" in os.environ
-collect_ignore = [
-    path.name for path in Path(__file__).parent.glob("test_*.py") if (path.name == RUNS_THE_OTHERS) != IN_WORKER
-]
+BOTH_WAYS = ("frontend", "functions", "guards", "known_backward", "backends", "whole_calls", "stretches", "threads")
+HERE = [path.name for path in Path(__file__).parent.glob("test_*.py")]
+IN_WORKERS = {RUNS_THE_OTHERS, *(f"test_{name}.py" for name in BOTH_WAYS)}
+if "PYTEST_XDIST_WORKER" in os.environ:
+    collect_ignore = [name for name in HERE if name not in IN_WORKERS]
+else:
+    collect_ignore = [RUNS_THE_OTHERS]

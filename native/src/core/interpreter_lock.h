@@ -1,6 +1,8 @@
 #pragma once
 // The lock of the interpreter that called into the core. Kernels let go of it while they work, without knowing whose it is.
 
+#include <utility>
+
 namespace shim {
 
 // Set by the binding when the module is loaded; null where no interpreter is there.
@@ -12,9 +14,22 @@ struct InterpreterLock {
 };
 inline InterpreterLock interpreter_lock;
 
+// While one is there, what this thread calls keeps the lock.
+class LockKept {
+ public:
+  explicit LockKept(bool kept) : was_(std::exchange(here, here || kept)) {}
+  LockKept(const LockKept&) = delete;
+  LockKept& operator=(const LockKept&) = delete;
+  ~LockKept() { here = was_; }
+  static inline constinit thread_local bool here = false;
+
+ private:
+  bool was_;
+};
+
 class Unlocked {
  public:
-  Unlocked() : was_(interpreter_lock.release ? interpreter_lock.release() : nullptr) {}
+  Unlocked() : was_(interpreter_lock.release && !LockKept::here ? interpreter_lock.release() : nullptr) {}
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
   ~Unlocked() {

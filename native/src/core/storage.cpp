@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -197,13 +198,15 @@ void* Storage::revealed() const {
 
 void* Storage::hide() noexcept {
   void* memory = data_;
+  hidden_ = true;  // first: a kernel of another thread may read the address without the lock
+  std::atomic_thread_fence(std::memory_order_release);
   data_ = whole_ = nullptr;
-  hidden_ = true;
   return memory;
 }
 
 void Storage::show(void* memory) noexcept {
   data_ = whole_ = memory;
+  std::atomic_thread_fence(std::memory_order_release);
   hidden_ = false;
 }
 

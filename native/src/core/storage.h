@@ -60,7 +60,15 @@ class Storage final : public RefCounted, public Recycled<Storage> {
   // Deferred operators (trace/). Only memory of our allocators whose address nobody was given can be hidden: its owner might use it otherwise.
   bool may_hide() const noexcept { return own_ && resizable_ && !exposed_ && !shrunk() && !lent_; }
   // Somebody outside has the address: while this thread borrows addresses, for a moment.
-  void expose() noexcept { exposed_ = exposed_ || !borrows_addresses; }
+  void expose() {
+    settle();
+    exposed_ = exposed_ || !borrows_addresses;
+  }
+  // Before values are read without an operator: while deferred operators run that let go of the interpreter's lock, others wait here.
+  void settle() const {
+    if (others_wait.load(std::memory_order_relaxed) && run_deferred) run_deferred(*this);
+  }
+  static inline std::atomic<bool> others_wait{false};
   static inline constinit thread_local bool borrows_addresses = false;
   void set_own() noexcept { own_ = true; }  // nobody else has it
   bool hidden() const noexcept { return hidden_; }

@@ -80,7 +80,7 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
         "(trees, function, args, kwargs, watch, forbid, learns, refusal or None, seen): calls a function while its "
         "operators are traced."),
     function<&is_traced_here>("trace_active", "Whether this thread's calls of operators are traced."),
-    function<&alone>("trace_possible", "Whether no other thread of Python runs."),
+    function<&may_trace>("trace_possible", "Whether no compiled function runs, in no thread."),
     function<&trace_caller>("trace_caller",
         "(function, otherwise, seen): what calls a function traced, with nothing in between, where nothing is in the "
         "way; else it calls otherwise(args, kwargs)."),

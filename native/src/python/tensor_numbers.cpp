@@ -15,6 +15,7 @@ namespace shim {
 namespace {
 
 Tensor on_cpu(TensorImpl* t) {
+  t->storage()->settle();
   if (t->device().is_cpu()) return resolved(Tensor(t));
   CHECK(Kind::Runtime, !t->device().is_meta(), "Tensor.item() cannot be called on meta tensors");
   Tensor host = empty(t->sizes(), t->dtype(), Device{});

@@ -31,7 +31,7 @@ void set_session_hooks();
 PyObject* described_reasons(const std::map<trace::Because, size_t>&);  // {(operator, why): times}
 extern PyObject* unsupported_break;  // (reason, file, line) raises torch._dynamo.exc.Unsupported
 
-// Whether no other thread of Python's is there: one could meet memory that is hidden without the lock.
+// Whether no other thread of Python's is there.
 inline bool alone() { return !PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp)); }
 
 // Callers (trace_caller.cpp).

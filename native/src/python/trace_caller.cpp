@@ -42,7 +42,7 @@ PyObject* call_otherwise(const Caller& c, PyObject* const* args, size_t nargsf, 
 
 PyObject* call_caller(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
   const Caller& c = *reinterpret_cast<Caller*>(self);
-  if (!c.trees || !plain_stance || c.generation != generation || current() || !alone())
+  if (!c.trees || !plain_stance || c.generation != generation || !may_trace())
     return call_otherwise(c, args, nargsf, names);
   const OwnedRef held{Py_NewRef(c.trees)};  // the function may have all forgotten
   const FunctionCall call{c.function, args, nargsf, names, nullptr};

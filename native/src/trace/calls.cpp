@@ -73,6 +73,12 @@ void run_before(Session& s, const Value* args, size_t n) {
   s.unwatch();
 }
 
+// The same of a thread that is not the session's: its kernels may let go of the lock.
+void before_another_thread(const Value* args, size_t n) {
+  const bool writes = current()->runs_elsewhere();
+  if (writes || any_tensor(args, n, [](TensorImpl& t) { return t.storage()->hidden(); })) run_for_others();
+}
+
 // The same, but a view of pending memory, or the tensor itself, is given as it is; a copy asks for the memory when it is made.
 void run_before(Session& s, const Operator& op, const Value* args, size_t n) {
   if (s.tree().aliases.contains(&op)) return s.unwatch();
@@ -227,10 +233,13 @@ void write_traced(Operator& op, const Value* args, size_t n, const std::function
 
 Session* tracing_here(const Value* args, size_t n) {
   Session* s = current();
-  if (!s || inside_traced || !s->on_this_thread()) return nullptr;
+  if (!s) return nullptr;
+  if (!s->on_this_thread()) return before_another_thread(args, n), nullptr;
+  if (inside_traced) return nullptr;
+  if (s->runs_elsewhere()) wait_for_others();
   const bool plain = !gradient_transforms && !running_transforms && !forward_gradients() &&
                      !(python_dispatch && (below_handler || wants_dispatch(args, n)));
-  if (plain && interpreter_calls.alone() && s->same_modes()) return s;
+  if (plain && s->same_modes()) return s;
   if (s->any_deferred()) s->flush();
   s->unwatch();
   return nullptr;
@@ -238,7 +247,8 @@ Session* tracing_here(const Value* args, size_t n) {
 
 void before_untraced(const Value* args, size_t n) {
   Session* s = current();
-  if (s && !inside_traced && s->on_this_thread()) run_before(*s, args, n);
+  if (s && !s->on_this_thread()) return before_another_thread(args, n);
+  if (s && !inside_traced) run_before(*s, args, n);
 }
 
 std::vector<Tensor> run_node(const TreeNode& node, std::span<const Tensor> inputs, std::span<const Scalar> parameters) {

@@ -16,11 +16,14 @@ void leave_operator() {
 }
 
 void run_deferred(const Storage& s) {
-  if (Session* session = current()) {
+  if (current()) {
     const Locked lock;
-    if (inside_traced || !session->on_this_thread())  // a kernel, or a helper of it
+    wait_for_others();
+    if (!s.hidden()) return;
+    Session* session = current();
+    if (session && (inside_traced || !session->on_this_thread()))  // a kernel, a helper of it, or another thread
       session->unwatch(), session->flush();
-    else
+    else if (session)
       session->asked(&s, nullptr);
   }
   CHECK(Kind::Runtime, !s.hidden(),
@@ -32,7 +35,9 @@ namespace {
 void run_before_outside() {
   const Locked lock;
   Session* s = current();
-  if (s && !inside_traced && s->on_this_thread() && s->any_deferred()) run_what_is_deferred();
+  if (!s || !s->any_deferred()) return;
+  if (!s->on_this_thread()) return run_for_others();
+  if (!inside_traced) run_what_is_deferred();
 }
 
 }  // namespace
@@ -56,13 +61,19 @@ void run_what_is_deferred() {
 }
 
 void end_graph(std::string_view reason) {
-  if (current() && !inside_traced) current()->asked(nullptr, std::string(reason).c_str());
+  if (current() && current()->on_this_thread() && !inside_traced)
+    current()->asked(nullptr, std::string(reason).c_str());
+}
+
+namespace {
+constexpr int64_t kOfAnotherThread = -1;  // the session is
 }
 
 int64_t pause(bool deferred) {
   Session* s = current();
+  if (s && !s->on_this_thread()) return kOfAnotherThread;
   const int64_t was = int64_t(tracing) | int64_t(s && s->apart) << 1;
-  if (deferred && tracing && s->on_this_thread() && s->may_run_apart()) {
+  if (deferred && tracing && s->may_run_apart()) {
     s->apart = true;
     return was;
   }
@@ -72,6 +83,7 @@ int64_t pause(bool deferred) {
 }
 
 void resume(int64_t was) {
+  if (was == kOfAnotherThread) return;
   set_tracing((was & 1) && current());
   if (current()) current()->apart = was & 2;
 }

@@ -1,9 +1,11 @@
 #include "trace/session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "autograd/streams.h"
+#include "core/interpreter_lock.h"
 #include "cuda/driver.h"
 #include "ops/kernels.h"
 #include "trace/calls.h"
@@ -20,6 +22,20 @@ uint32_t last_number = 0;
 
 Session* current() { return session; }
 void set_current(Session* s) { session = s; }
+
+bool may_trace() { return !session && !runs_whole; }
+
+void wait_for_others() {
+  while (session && session->runs_elsewhere()) {
+    const Unlocked others_run;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+void run_for_others() {
+  wait_for_others();
+  if (session) session->unwatch(), session->flush();
+}
 
 bool (*Session::run_by_backend)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>&) = nullptr;
 void (*Session::failed)(const TreeNode&) = nullptr;
@@ -237,11 +253,19 @@ void Session::run(const Deferred& d, std::span<const Scalar> numbers, std::vecto
 
 void Session::flush() {
   unwatch();
+  if (runs_elsewhere()) wait_for_others();
   if (now_->path.empty() || flushing_) return show_all();
+  const bool alone = interpreter_calls.alone();
+  const LockKept kept(!alone);
+  Storage::others_wait.store(!alone, std::memory_order_relaxed);
   flushing_ = true;
+  flusher_ = std::this_thread::get_id();
   struct Done {
     bool& flag;
-    ~Done() { flag = false; }
+    ~Done() {
+      flag = false;
+      Storage::others_wait.store(false, std::memory_order_relaxed);
+    }
   } done{flushing_};
   ++flushes;
   show_all();

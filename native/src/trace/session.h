@@ -1,6 +1,8 @@
 #pragma once
 // One call of a compiled function: operators that its tree knows are deferred until somebody asks for memory that they read or write.
-// Everything here happens with the interpreter's lock, on the thread of the call.
+// Everything here happens with the interpreter's lock. Calls are deferred on the thread of the session; another thread that asks for memory
+// of what is deferred runs it, or waits for who does. While it runs, the lock is kept where other threads are: they would meet arguments that
+// are yet to be written. Python may let go of it all the same, in a body or a backend's graph: calls of operators and reads of values wait then.
 #include <map>
 #include <optional>
 #include <string>
@@ -43,6 +45,7 @@ class Session {
   void leave_tree() { following_ = false; }
   TreeNode* add(std::shared_ptr<TreeNode>);  // behind the node that it is at
   bool on_this_thread() const { return thread_ == std::this_thread::get_id(); }
+  bool runs_elsewhere() const { return flushing_ && flusher_ != std::this_thread::get_id(); }
   bool same_modes() const {
     return (default_dtype_ == default_dtype() || !looks_at(Check::modes)) && current_device_ == device_of_factories();
   }
@@ -154,7 +157,7 @@ class Session {
   TreeNode* at_;
   uint32_t number_, slots_ = 0;
   bool following_ = true, flushing_ = false;
-  std::thread::id thread_ = std::this_thread::get_id();
+  std::thread::id thread_ = std::this_thread::get_id(), flusher_;
   DType default_dtype_ = default_dtype();
   int current_device_ = device_of_factories();
   size_t before_reads_ = 0;                          // how many operators there were until values were read
@@ -166,5 +169,9 @@ class Session {
 
 Session* current();
 void set_current(Session*);
+inline bool runs_whole = false;  // a call that is known whole (trace/whole.h), which has no session
+bool may_trace();                // no compiled function runs, in no thread
+void wait_for_others();          // until no other thread runs what is deferred
+void run_for_others();           // by a thread that is not the session's: what is deferred has run then
 
 }  // namespace shim::trace

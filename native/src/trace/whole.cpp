@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "autograd/autograd.h"
+#include "core/interpreter_lock.h"
+#include "dispatch/call.h"
 #include "trace/run_together.h"
 
 namespace shim::trace {
@@ -108,6 +110,12 @@ class OneRun {
 }  // namespace
 
 void Whole::run(Tensors arguments, std::vector<Tensor>& results) {
+  // Another thread could run the same program meanwhile.
+  const LockKept kept(!interpreter_calls.alone());
+  struct Runs {
+    Runs() { runs_whole = true; }
+    ~Runs() { runs_whole = false; }
+  } runs;
   OneRun given(given_, from_, arguments);
   run_program(together_, given.all(), numbers_, path_);
   for (const Result& r : results_) {

@@ -160,7 +160,7 @@ def why_not() -> str | None:
     if stance == "force_eager":
         return 'torch.compiler.set_stance("force_eager")'
     if not _core.trace_possible():
-        return "another thread runs: it might meet memory that is yet to be written"
+        return "another thread is within a compiled function"
     return None
 
 

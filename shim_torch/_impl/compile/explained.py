@@ -64,7 +64,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., ExplainOutput]:
 
     def inner(*args: Any, **kwargs: Any) -> ExplainOutput:
         if not _core.trace_possible():
-            raise RuntimeError("torch._dynamo.explain(): nothing is traced while another thread of Python runs")
+            raise RuntimeError("torch._dynamo.explain(): another thread is within a compiled function")
         given = getattr(f, "_shim_compiled", None)
         graphs: list[Any] = []
 
