@@ -227,12 +227,15 @@ def test_narrow_scores(simulated):
         "fed_back",
         "graph_training",
         "graph_optimizers",
-        "graphs_of_sizes",
-        "memory_of_sizes",
     ],
 )
 def test_compiled_functions(simulated, part):
     run(simulated, f"import compiled_checks; compiled_checks.{part}()")
+
+
+@pytest.mark.parametrize("part", ["graphs_of_sizes", "memory_of_sizes"])
+def test_graphs_of_several_sizes(simulated, part):
+    run(simulated, f"import size_checks; size_checks.{part}()")
 
 
 @pytest.mark.parametrize("part", ["training", "functions", "refusals"])

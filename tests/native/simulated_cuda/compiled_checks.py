@@ -225,51 +225,6 @@ def graph_training():
     assert status()["graphs"].get("replayed", 0) > 2, status()["graphs"]
 
 
-def graphs_of_sizes():
-    """Each size that comes again is a graph, without a new way; what one gave stays as it was while others are replayed."""
-
-    def f(x, y):
-        a = (x * y).cumsum(0) * 2
-        return (a.cumsum(1) @ y.t()).sin() + 1, a.sum(-1)
-
-    compiled = torch.compile(f, mode="reduce-overhead")
-    side = torch.cuda.Stream()
-    held, learned = {}, set()
-    for i in range(8):
-        for n in (3, 7, 5):
-            x, y = some(n, 8), some(n, 8)
-            with torch.cuda.stream(side if (i + n) % 2 else torch.cuda.current_stream()):
-                got = compiled(x, y)
-                for a, b in zip(got, f(x, y), strict=True):
-                    torch.testing.assert_close(a.cpu(), b.cpu())
-                for m, (other, kept) in held.items():
-                    if m != n:
-                        torch.testing.assert_close(other.cpu(), kept)
-                held[n] = (got[0], got[0].cpu())
-            learned.add(status()["learned"])
-    assert len(learned) == 1, learned
-    assert status()["graphs"] == {"plain": 8, "captured": 3, "replayed": 12}, status()["graphs"]
-
-
-def memory_of_sizes():
-    """Graphs of several sizes have the memory in common that they need only while they run."""
-
-    def f(x):
-        return (x * x.t()).cumsum(0).cumsum(1).cumsum(0).sum(0)
-
-    compiled = torch.compile(f, mode="reduce-overhead")
-    reserved = []
-    for n in (1024, 700, 900):
-        x = some(n, 1)
-        for _ in range(5):
-            got = compiled(x)
-        torch.testing.assert_close(got.cpu(), f(x).cpu(), rtol=1e-3, atol=1e-2)
-        torch.cuda.empty_cache()
-        reserved.append(torch.cuda.memory_reserved())
-    assert reserved[0] == reserved[1] == reserved[2] > 0, reserved
-    assert status()["graphs"]["captured"] == 3, status()["graphs"]
-
-
 OPTIMIZERS = [
     ("AdamW", {}),
     ("Adam", {"amsgrad": True, "weight_decay": 0.1, "maximize": True}),
