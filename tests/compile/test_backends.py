@@ -152,3 +152,52 @@ def test_counters_of_dynamo():
         compiled(torch.ones(2))
     assert counters["stats"]["calls_captured"] == 4 and counters["frames"] == {"total": 1, "ok": 1}
     assert counters["graph_break"]["reads the values of a tensor"] == 2  # at the calls that defer
+
+
+def several(x, w):
+    h = torch.softmax((x @ w).relu() * 0.5, -1)
+    return h.t() + x.sum(), torch.cat([h, h * 2]), h.view(-1)[1:]
+
+
+def test_sizes_are_arguments_from_the_second_on():
+    seen = Seen()
+    compiled = torch.compile(several, backend=seen)
+    w = torch.randn(4, 3)
+    for i, n in enumerate([2, 5, 3, 17, 2, *range(30, 70)]):  # more than are kept
+        x = torch.randn(n, 4)
+        for a, b in zip(compiled(x, w), several(x, w), strict=True):
+            assert a.stride() == b.stride()
+            torch.testing.assert_close(a, b)
+        assert len(seen.graphs) == min(i + 1, 2) and seen.calls == i + 1
+    first, second = seen.examples
+    assert [type(e) for e in first] == [torch.Tensor, torch.Tensor]
+    assert second[0] == 5 and second[1].shape == (5, 4)  # one integer, wherever it stands
+    assert [n.name for n in seen.graphs[1].graph.nodes if n.op == "placeholder"] == ["s0", "arg0_1", "arg1_1"]
+
+
+def test_sizes_that_were_equal_until_now():
+    def joined(x, y):
+        return torch.cat([x * 2, y.reshape(-1)]), y.t() + 1
+
+    seen = Seen()
+    compiled = torch.compile(joined, backend=seen)
+    for n, m, graphs in ((2, 2, 1), (5, 5, 2), (3, 3, 2), (4, 7, 3), (6, 6, 3), (7, 2, 3)):
+        x, y = torch.randn(n), torch.randn(m, 4)
+        for a, b in zip(compiled(x, y), joined(x, y), strict=True):
+            assert torch.equal(a, b) and a.stride() == b.stride()
+        assert len(seen.graphs) == graphs
+    assert [sum(type(e) is int for e in examples) for examples in seen.examples] == [0, 2, 3]
+
+
+def test_a_backend_is_asked_again_for_other_sizes_of_its_tensors():
+    """Even where no operator of the graph has them: it may have looked at its examples."""
+    seen = Seen()
+    compiled = torch.compile(lambda x: x.sin() + 1, backend=seen)
+    for n, graphs in ((2, 1), (3, 2), (4, 2), (2, 2)):
+        assert torch.equal(compiled(torch.ones(n)), torch.ones(n).sin() + 1)
+        assert len(seen.graphs) == graphs
+    still = Seen()
+    static = torch.compile(lambda x: x.sin() + 1, backend=still, dynamic=False)
+    for n in (2, 3, 4, 2):
+        static(torch.ones(n))
+    assert len(still.graphs) == 3 and all(len(e) == 1 for e in still.examples)

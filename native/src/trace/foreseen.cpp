@@ -32,10 +32,10 @@ Foreseen foresee(Session& s, Operator& op, const Value* args, size_t n, const Pr
   TreeNode* of = nullptr;
   const auto wanted = [&](TreeNode& made) {
     made.wants_gradient = wants_gradient;
-    if (s.tree().backend) return true;
+    if (!s.tree().resizes) return true;
     const auto found = std::ranges::find_if(s.at()->next, [&](auto& next) { return next->alike(made); });
     of = found == s.at()->next.end() ? nullptr : found->get();
-    return of != nullptr;
+    return of || s.tree().backend;
   };
   const char* why = nullptr;
   Foreseen f;

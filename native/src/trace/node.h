@@ -102,6 +102,11 @@ struct Stretch {
   const TreeNode *first, *last;
   std::vector<uint8_t> outlive;
   std::vector<const TreeNode*> resized;  // those on the way that stand for others
+  bool kept = true;                      // whether all are there at the next call
+  void pass(const TreeNode& n) {
+    if (n.stands_for) resized.push_back(&n);
+    kept = kept && n.kept;
+  }
   auto operator<=>(const Stretch&) const = default;
 };
 

@@ -144,8 +144,7 @@ const Together* looked_up(
     Session& session, Path path, std::span<const Scalar> numbers, const Slots& storages, const Memory& memory) {
   Tree& tree = session.tree();
   Stretch stretch{path.front().node, path.back().node, memory.outlive, {}};
-  for (const Session::Deferred& d : path)
-    if (d.node->stands_for) stretch.resized.push_back(d.node);
+  for (const Session::Deferred& d : path) stretch.pass(*d.node);
   if (auto found = tree.programs.find(stretch); found != tree.programs.end()) return &found->second;
   session.planned = true;
   if (tree.programs.size() >= Tree::kMostPrograms && tree.resizes) {

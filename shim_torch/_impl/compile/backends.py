@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 from shim_torch import ops
 from shim_torch._impl.compile.errors import BackendCompilerFailed
 from shim_torch._impl.native import _core
-from shim_torch.fx import Graph, GraphModule
+from shim_torch.fx import Graph, GraphModule, Node
 from shim_torch.nn import Module
 
 
@@ -69,8 +71,120 @@ class _Tracer:
                 self.meet(result, self.graph.call_function(operator.getitem, (node, i)))
 
 
+class _Known:
+    """A graph that the backend was given: what it made of it, and which of its integers are arguments."""
+
+    def __init__(self, numbers: list[int], places: dict[tuple[int, ...], int]) -> None:
+        self.numbers = numbers  # of the calls until now, the last one's
+        self.places = places  # those of one argument, and where its value is found
+        self.variable = {i for of in places for i in of}
+        self.made: Callable[..., Any]
+
+    def fits(self, numbers: list[int]) -> bool:
+        """Whether the graph is right for such integers: constants are the same, and those of an argument are equal."""
+        fixed = (i for i in range(len(numbers)) if i not in self.variable)
+        return all(numbers[i] == self.numbers[i] for i in fixed) and all(
+            numbers[i] == numbers[at] for of, at in self.places.items() for i in of
+        )
+
+    def generalized(self, numbers: list[int]) -> _Known:
+        """What is right for both: integers that differ are arguments, one for those that were equal each time."""
+        together: dict[tuple[Any, ...], list[int]] = {}
+        argument = {i: at for of, at in self.places.items() for i in of}
+        for i, (had, has) in enumerate(zip(self.numbers, numbers, strict=True)):
+            if had != has or i in argument:
+                together.setdefault((argument.get(i), had, has), []).append(i)
+        return _Known(numbers, {tuple(of): of[0] for of in together.values()})
+
+    def arguments(self, numbers: list[int]) -> list[int]:
+        """The values of the integers that are arguments."""
+        return [numbers[at] for at in self.places.values()]
+
+
+class Backend:
+    """A function that makes functions of graphs, and what it made."""
+
+    def __init__(self, function: Callable[..., Any], dynamic: bool) -> None:
+        self.function = function
+        self.dynamic = dynamic  # else all integers are constants
+        self.known: dict[Any, list[_Known]] = {}  # by graphs without their integers
+
+    def made_of(self, graph: Graph, tensors: list[Any]) -> Callable[..., Any]:
+        """The function of the tensors that ``graph`` is. Where integers alone differ from a graph before, they are arguments."""
+        numbers: list[int] = []
+        structure = tuple(_structure(node, numbers) for node in graph.nodes)
+        known = self.known.setdefault(structure, [])
+        found = next((k for k in known if k.fits(numbers)), None)
+        if found is None:
+            found = known[-1].generalized(numbers) if known and self.dynamic else _Known(numbers, {})
+            integers = found.arguments(numbers)
+            _put_arguments(graph, found, integers)
+            found.made = self._ask(GraphModule(Module(), graph), [*integers, *tensors])
+            known.append(found)
+        return functools.partial(found.made, *found.arguments(numbers))
+
+    def _ask(self, module: GraphModule, examples: list[Any]) -> Callable[..., Any]:
+        try:
+            made = self.function(module, examples)
+        except Exception as e:
+            raise BackendCompilerFailed(self.function, e) from e
+        if not callable(made):
+            raise BackendCompilerFailed(
+                self.function, TypeError(f"it gave {type(made).__name__}, which is no function")
+            )
+        return made
+
+
+def _structure(node: Any, numbers: list[int]) -> Any:
+    """What a node is, its integers left out, which are appended to ``numbers``."""
+
+    def of(value: Any) -> Any:
+        if type(value) is int:
+            numbers.append(value)
+            return int
+        if isinstance(value, (list, tuple)):
+            return (type(value), *map(of, value))
+        if isinstance(value, float):
+            return (float, value.hex())
+        return (type(value), value.name if isinstance(value, Node) else value)
+
+    if node.op == "placeholder":
+        val = node.meta["val"]
+        numbers.extend((*val.shape, *val.stride(), val.storage_offset()))
+        return (node.name, val.dtype, val.device, val.dim(), val.requires_grad, val.is_conj(), val.is_neg())
+    return (node.name, node.op, node.target, of(node.args), of(tuple(node.kwargs.items())))
+
+
+def _put_arguments(graph: Graph, known: _Known, values: list[int]) -> None:
+    """Integers of the graph become what new placeholders stand for, which come first."""
+    if not values:
+        return
+    nodes = list(graph.nodes)
+    by_place: dict[int, Any] = {}
+    with graph.inserting_before(nodes[0]):
+        for k, (places, value) in enumerate(zip(known.places, values, strict=True)):
+            node = graph.placeholder(f"s{k}")
+            node.meta["val"] = node.meta["example_value"] = value
+            by_place.update(dict.fromkeys(places, node))
+    count = itertools.count()
+
+    def put(value: Any) -> Any:
+        if type(value) is int:
+            return by_place.get(next(count), value)
+        if isinstance(value, (list, tuple)):
+            return type(value)([put(item) for item in value])
+        return value
+
+    for node in nodes:
+        if node.op == "placeholder":
+            put([0] * (2 * node.meta["val"].dim() + 1))
+        else:
+            node.args = put(node.args)
+            node.kwargs = {name: put(value) for name, value in node.kwargs.items()}
+
+
 def lower(
-    backend: Any, nodes: Any, given: list[int], wanted: list[int], tensors: tuple[Any, ...]
+    backend: Backend, nodes: Any, given: list[int], wanted: list[int], tensors: tuple[Any, ...]
 ) -> Callable[..., Any]:
     """What ``backend`` makes of ``nodes``: a function of tensors over the memories ``given``, of those over ``wanted``.
 
@@ -85,14 +199,7 @@ def lower(
     for name, arguments, results, _file, _line in nodes:
         tracer.step(name, arguments, results)
     tracer.graph.output(tuple(tracer.known[slot][0] for slot in wanted))
-    module = GraphModule(Module(), tracer.graph)
-    try:
-        made = backend(module, list(tensors))
-    except Exception as e:
-        raise BackendCompilerFailed(backend, e) from e
-    if not callable(made):
-        raise BackendCompilerFailed(backend, TypeError(f"it gave {type(made).__name__}, which is no function"))
-    return made  # type: ignore[no-any-return]
+    return backend.made_of(tracer.graph, list(tensors))
 
 
 _SEEN_OTHERWISE = (operator.getitem, ops.aten.as_strided.default, ops.aten.view.dtype, ops.aten._conj.default)

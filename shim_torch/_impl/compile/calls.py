@@ -69,11 +69,11 @@ class Compiled:
         together = self.settings.backend not in ("eager", "aot_eager")
         backend = self.settings.backend if callable(self.settings.backend) else None
         if backend is not None:  # what makes its graphs stands on torch.fx, which stands on this
-            importlib.import_module("shim_torch._impl.compile.backends")
+            lowering = importlib.import_module("shim_torch._impl.compile.backends")
+            backend = lowering.Backend(backend, self.settings.resizes)
         graphs = together and self.settings.graphs
-        resizes = self.settings.resizes and backend is None
         limit = self.settings.recompile_limit or _limit()
-        self.trees = _core.trace_trees(limit, together, graphs, resizes, backend)
+        self.trees = _core.trace_trees(limit, together, graphs, self.settings.resizes, backend)
         told_each = self.seen is not None
         _core.trace_set_trees(self.caller, None if told_each else self.trees, self.settings.fullgraph)
         self.called = False
@@ -172,8 +172,6 @@ def note_settings(settings: Settings) -> None:
         if name.replace("-", "_") in GRAPHS:
             continue
         reasons["torch.compile", f"the option {name} makes no difference"] += 1
-    if settings.dynamic and callable(settings.backend):
-        reasons["torch.compile", "dynamic=True: each shape is a way of its own, for backends that are functions"] += 1
 
 
 stance: Any = "default"  # what torch.compiler.set_stance() was given
