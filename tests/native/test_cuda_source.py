@@ -157,7 +157,15 @@ def of_losses_and_images():
             yield "pointwise_loss", {**own, "LOSS": loss}
         yield "class_loss", {**own, "V": 1}
         yield "depthwise", {**own, "V": 1, "TAPS": 4}
-        for part in ({"NORM": 0}, {"NORM": 2}, {"ADAM": 1}, {"ADAM": 7}, {"SGD": 1}, {"SGD": 3}):
+        for part in (
+            {"NORM": 0},
+            {"NORM": 2},
+            {"ADAM": 1},
+            {"ADAM": 7},
+            {"SGD": 1},
+            {"SGD": 3},
+            *({"STEP": n} for n in range(1, 10)),
+        ):
             yield "foreach", {**own, **part}
         functors = {"RESULT": compute, "LOGIC": 0, "T0": t, "EACH": 1, "K1": 0}
         yield "each", {**own, **functors, "OP": "addcdiv", "N_IN": 3, "EXTRA": 1, "K2": 0, "K3": 0}

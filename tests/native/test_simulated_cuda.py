@@ -233,6 +233,11 @@ def test_compiled_functions(simulated, part):
     run(simulated, f"import compiled_checks; compiled_checks.{part}()")
 
 
+@pytest.mark.parametrize("part", ["rules", "of_each_dtype"])
+def test_optimizers(simulated, part):
+    run(simulated, f"import optimizer_checks; optimizer_checks.{part}()")
+
+
 @pytest.mark.parametrize("part", ["graphs_of_sizes", "memory_of_sizes"])
 def test_graphs_of_several_sizes(simulated, part):
     run(simulated, f"import size_checks; size_checks.{part}()")

@@ -6,18 +6,10 @@
 
 #include "core/dense.h"
 #include "cpu/parallel.h"
-#include "cpu/types.h"
+#include "cpu/optimizer_element.h"
 #include "ops/kernel.h"
 
 namespace shim::optimizers {
-
-template <class T> using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-template <class T> Wide<T> rounded(Wide<T> x) {  // as a tensor of T holds it
-  if constexpr (std::is_same_v<T, Wide<T>>)
-    return x;
-  else
-    return to_float(cast_element<T>(x));
-}
 
 template <size_t states> struct StepLists {
   TensorList parameters, gradients;

@@ -9,7 +9,7 @@ template <class T, bool amsgrad> struct Adam {
   using C = Wide<T>;
   Moments<T> moments;
   C root, rate;
-  Adam(const AdamSettings& o, const std::array<double, 2>& corrections)
+  Adam(const AdamSettings& o, const Rates& corrections)
       : moments(o), root(C(std::sqrt(corrections[1]))), rate(C(-o.lr / corrections[0])) {}
   void operator()(C& x, C g, C* s) const {
     moments(x, g, s);
@@ -41,59 +41,12 @@ template <class T, bool moves> struct Sgd {
   }
 };
 
-template <class T> struct Adagrad {
-  using C = Wide<T>;
-  Decayed<T> gradient;
-  C eps, rate;
-  Adagrad(const AdagradSettings& o, double count)
-      : gradient(o.maximize, o.weight_decay),
-        eps(as_alpha<T>(o.eps)),
-        rate(C(-o.lr / (1 + (count - 1) * o.lr_decay))) {}
-  void operator()(C& x, C g, C* s) const {
-    g = gradient(g, x);
-    s[0] = rounded<T>(s[0] + g * g);
-    x = x + rate * (g / rounded<T>(rounded<T>(std::sqrt(s[0])) + eps));
-  }
-};
-
-template <class T, bool moves, bool centred> struct Rmsprop {
-  using C = Wide<T>;
-  Decayed<T> gradient;
-  Lerp<T> mean;
-  C alpha, fresh, eps, momentum, rate;
-  explicit Rmsprop(const RmspropSettings& o)
-      : gradient(o.maximize, o.weight_decay),
-        mean(1 - o.alpha),
-        alpha(C(o.alpha)),
-        fresh(C(1 - o.alpha)),
-        eps(as_alpha<T>(o.eps)),
-        momentum(C(o.momentum)),
-        rate(moves ? as_alpha<T>(-o.lr) : C(-o.lr)) {}
-  void operator()(C& x, C g, C* s) const {
-    g = gradient(g, x);
-    C square = s[0] = rounded<T>(rounded<T>(s[0] * alpha) + fresh * g * g);
-    if constexpr (centred) {
-      C& m = s[moves ? 2 : 1];
-      m = mean(m, g);
-      square = rounded<T>(square - m * m);
-    }
-    const C size = rounded<T>(rounded<T>(std::sqrt(square)) + eps);
-    if constexpr (moves) {
-      s[1] = rounded<T>(rounded<T>(s[1] * momentum) + g / size);
-      x = x + rate * s[1];
-    } else {
-      x = x + rate * (g / size);
-    }
-  }
-};
-
 }  // namespace
 
 Stepped adam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares,
     TensorList greatest, TensorList counts, const AdamSettings& o) {
-  OfCount corrections([&](double count) -> std::array<double, 2> {
-    return {1 - std::pow(o.beta1, count), 1 - std::pow(o.beta2, count)};
-  });
+  OfCount corrections(
+      [&](double count) -> Rates { return {1 - std::pow(o.beta1, count), 1 - std::pow(o.beta2, count)}; });
   const auto make = [&]<bool amsgrad>() {
     return [&]<class T>(double count, size_t) { return Adam<T, amsgrad>(o, corrections(count)); };
   };
@@ -111,13 +64,13 @@ Stepped sgd_step(TensorList parameters, TensorList gradients, TensorList buffers
 Stepped adagrad_step(
     TensorList parameters, TensorList gradients, TensorList sums, TensorList counts, const AdagradSettings& o) {
   return stepped(StepLists<1>{parameters, gradients, {sums}, counts},
-      [&]<class T>(double count, size_t) { return Adagrad<T>(o, count); });
+      [&]<class T>(double count, size_t) { return Adagrad<T>(o, adagrad_rates(o, count).data()); });
 }
 
 Stepped rmsprop_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList buffers,
     TensorList means, TensorList counts, const RmspropSettings& o) {
   const auto make = [&]<bool moves, bool centred>() {
-    return [&]<class T>(double, size_t) { return Rmsprop<T, moves, centred>(o); };
+    return [&]<class T>(double, size_t) { return Rmsprop<T, moves, centred>(o, nullptr); };
   };
   if (buffers.empty() && means.empty())
     return stepped(StepLists<1>{parameters, gradients, {squares}, counts}, make.operator()<false, false>());

@@ -4,16 +4,13 @@
 // element on the CPU; they are counted up first.
 #include <tuple>
 
+#include "cpu/optimizer_element.h"
 #include "ops/kernel.h"
 
 namespace shim::optimizers {
 
 using Stepped = Outcome<std::tuple<>>;
 
-struct AdamSettings {
-  double lr, beta1, beta2, weight_decay, eps;
-  bool maximize, decoupled;
-};
 // `greatest`: of the mean squares, for amsgrad.
 Stepped adam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares,
     TensorList greatest, TensorList counts, const AdamSettings&);
@@ -24,32 +21,16 @@ struct SgdSettings {
 };
 Stepped sgd_step(TensorList parameters, TensorList gradients, TensorList buffers, const SgdSettings&);
 
-struct AdagradSettings {
-  double lr, lr_decay, weight_decay, eps;
-  bool maximize;
-};
 Stepped adagrad_step(
     TensorList parameters, TensorList gradients, TensorList sums, TensorList counts, const AdagradSettings&);
 
-struct RmspropSettings {
-  double lr, alpha, weight_decay, eps, momentum;
-  bool maximize;
-};
 // `means`: of the gradients, for the centred one.
 Stepped rmsprop_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList buffers,
     TensorList means, TensorList counts, const RmspropSettings&);
 
-struct AdadeltaSettings {
-  double lr, rho, weight_decay, eps;
-  bool maximize;
-};
 Stepped adadelta_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList moves,
     TensorList counts, const AdadeltaSettings&);
 
-struct AdamaxSettings {
-  double lr, beta1, beta2, weight_decay, eps;
-  bool maximize;
-};
 Stepped adamax_step(TensorList parameters, TensorList gradients, TensorList means, TensorList largest,
     TensorList counts, const AdamaxSettings&);
 

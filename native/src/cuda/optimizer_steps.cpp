@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cpu/optimizer_rates.h"
 #include "cuda/foreach.h"
 #include "cuda/foreach_lists.h"
 #include "cuda/graph_numbers.h"
@@ -32,6 +33,16 @@ template <class C> struct SgdLaunch {
   const void* elsewhere;
   int nesterov, maximize;
 };
+template <class Settings> struct RuleNumbers {
+  Settings settings;
+  double rates[3][kMost];
+};
+template <class Settings> struct RuleLaunch {
+  RuleNumbers<Settings> own;
+  const void* elsewhere;
+};
+// STEP of foreach.cuh.
+enum Rule { adagrad = 1, rmsprop, adadelta = 6, adamax, nadam, radam };
 
 // Where the kernel of a launch finds its numbers: null, with the launch, or where a graph has them.
 template <class N> const void* place_of(const N& numbers, size_t tensors) {
@@ -75,16 +86,9 @@ Counts kind_of(Tensors counts, const Tensor& beside) {
   return Counts::none;
 }
 
-double next(const TensorImpl& count) {
-  return 1 + (count.dtype() == DType::f64 ? *count.data_as<double>() : double(*count.data_as<float>()));
-}
-
+double next(const TensorImpl& count) { return number_of(count) + 1; }
 void count_up(Tensors counts) {
-  for (const Tensor& t : counts)
-    if (t->dtype() == DType::f64)
-      ++*t->data_as<double>();
-    else
-      ++*t->data_as<float>();
+  for (const Tensor& t : counts) set_number(*t, next(*t));
 }
 
 // Parameters without elements are in no launch; their steps count all the same.
@@ -96,6 +100,45 @@ bool count_up_of_empty(Tensors parameters, Tensors counts) {
   const Shared number{Share::number, {}};
   return of_empty.empty() || each("add", of_empty, of_empty, {&number, 1}, ones);
 }
+
+// A step by a rule of ops/special/optimizer_rules.h: rates(its count, which tensor) of each tensor.
+template <int states, class Settings, class F>
+Stepped ruled_step(int rule, Tensors parameters, Tensors gradients, const std::array<Tensors, 3>& s, Tensors counts,
+    const Settings& o, F rates) {
+  const bool all = std::ranges::all_of(std::span(s).first(states), [&](Tensors l) { return !l.empty(); });
+  if (!all || gradients.empty() || counts.size() != parameters.size() ||
+      !alike({parameters, gradients, s[0], s[1], s[2]}))
+    return NotMine{"tensors of other kinds"};
+  if (kind_of(counts, parameters[0]) != Counts::host) return NotMine{"step counts of another kind"};
+  std::vector<Rates> of_each;
+  for (size_t i = 0; i < counts.size(); ++i) of_each.push_back(rates(next(*counts[i]), i));
+  const DType t = parameters[0]->dtype();
+  const int device = parameters[0]->device().index;
+  const bool done = computed(t, [&](auto zero) {
+    const auto numbers = [&](const std::vector<size_t>& taken) {
+      RuleNumbers<Settings> n{o, {}};
+      for (size_t k = 0; k < taken.size(); ++k)
+        for (size_t r = 0; r < 3; ++r) n.rates[r][k] = of_each[taken[k]][r];
+      return n;
+    };
+    if (renewed(parameters, numbers)) return true;
+    const int vector = vector_of_all({parameters, gradients, s[0], s[1], s[2]});
+    const auto f = foreach_kernel<entries::foreach::by_rule>("STEP", rule, t, vector, device);
+    if (!f) return false;
+    std::array<Tensors, states + 2> lists{parameters, gradients};
+    std::copy_n(s.begin(), states, lists.begin() + 2);
+    groups<states + 2, decltype(zero)>(lists, vector, [&](auto& l, const std::vector<size_t>& taken, int64_t blocks) {
+      RuleLaunch<Settings> a{numbers(taken), nullptr};
+      a.elsewhere = place_of(a.own, taken.size());
+      launch(f, {blocks}, device, l, a);
+    });
+    return true;
+  });
+  if (!done) return NotMine{"no kernel"};
+  count_up(counts);
+  return stepped({parameters, s[0], s[1], s[2], counts});
+}
+constexpr auto no_rates = [](double, size_t) { return Rates{}; };
 
 }  // namespace
 
@@ -169,6 +212,53 @@ Stepped sgd_step(Tensors parameters, Tensors gradients, Tensors buffers, const S
   });
   if (!done) return NotMine{"no kernel"};
   return stepped({parameters, buffers});
+}
+
+Stepped adagrad_step(Tensors parameters, Tensors gradients, Tensors sums, Tensors counts, const AdagradSettings& o) {
+  return ruled_step<1>(
+      adagrad, parameters, gradients, {sums}, counts, o, [&](double count, size_t) { return adagrad_rates(o, count); });
+}
+
+Stepped rmsprop_step(Tensors parameters, Tensors gradients, Tensors squares, Tensors buffers, Tensors means,
+    Tensors counts, const RmspropSettings& o) {
+  const int rule = rmsprop + !buffers.empty() + 2 * !means.empty();
+  const auto step = [&]<int states>(const std::array<Tensors, 3>& s) {
+    return ruled_step<states>(rule, parameters, gradients, s, counts, o, no_rates);
+  };
+  if (buffers.empty() && means.empty()) return step.operator()<1>({squares});
+  if (buffers.empty()) return step.operator()<2>({squares, means});
+  if (means.empty()) return step.operator()<2>({squares, buffers});
+  return step.operator()<3>({squares, buffers, means});
+}
+
+Stepped adadelta_step(
+    Tensors parameters, Tensors gradients, Tensors squares, Tensors moves, Tensors counts, const AdadeltaSettings& o) {
+  return ruled_step<2>(adadelta, parameters, gradients, {squares, moves}, counts, o, no_rates);
+}
+
+Stepped adamax_step(
+    Tensors parameters, Tensors gradients, Tensors means, Tensors largest, Tensors counts, const AdamaxSettings& o) {
+  return ruled_step<2>(adamax, parameters, gradients, {means, largest}, counts, o,
+      [&](double count, size_t) { return adamax_rates(o, count); });
+}
+
+Stepped nadam_step(Tensors parameters, Tensors gradients, Tensors means, Tensors squares, Tensors products,
+    Tensors counts, double momentum_decay, const AdamSettings& o) {
+  if (products.size() != parameters.size() || kind_of(products, parameters[0]) != Counts::host)
+    return NotMine{"no products of momentums"};
+  const NadamRates rates{o, momentum_decay};
+  std::vector<double> next_products(products.size());
+  const auto step = ruled_step<2>(nadam, parameters, gradients, {means, squares}, counts, o,
+      [&](double count, size_t i) { return rates(next_products[i] = rates.next_product(*products[i], count), count); });
+  if (!step) return step;
+  for (size_t i = 0; i < products.size(); ++i) set_number(*products[i], next_products[i]);
+  return stepped({products});
+}
+
+Stepped radam_step(
+    Tensors parameters, Tensors gradients, Tensors means, Tensors squares, Tensors counts, const AdamSettings& o) {
+  return ruled_step<2>(radam, parameters, gradients, {means, squares}, counts, o,
+      [&](double count, size_t) { return radam_rates(o, count); });
 }
 
 }  // namespace shim::cuda

@@ -54,38 +54,44 @@ Stepped sgd(TensorList parameters, TensorList gradients, TensorList buffers, dou
 
 Stepped adagrad(TensorList parameters, TensorList gradients, TensorList sums, TensorList counts, double lr,
     double lr_decay, double weight_decay, double eps, bool maximize) {
-  return adagrad_step(
+  const auto step = on_cuda(parameters) ? cuda::adagrad_step : adagrad_step;
+  return step(
       parameters, LikeParameters(parameters, gradients), sums, counts, {lr, lr_decay, weight_decay, eps, maximize});
 }
 
 Stepped rmsprop(TensorList parameters, TensorList gradients, TensorList squares, TensorList buffers, TensorList means,
     TensorList counts, double lr, double alpha, double weight_decay, double eps, double momentum, bool maximize) {
-  return rmsprop_step(
-      parameters, gradients, squares, buffers, means, counts, {lr, alpha, weight_decay, eps, momentum, maximize});
+  const auto step = on_cuda(parameters) ? cuda::rmsprop_step : rmsprop_step;
+  return step(parameters, LikeParameters(parameters, gradients), squares, buffers, means, counts,
+      {lr, alpha, weight_decay, eps, momentum, maximize});
 }
 
 Stepped adadelta(TensorList parameters, TensorList gradients, TensorList squares, TensorList moves, TensorList counts,
     double lr, double rho, double weight_decay, double eps, bool maximize) {
-  return adadelta_step(parameters, LikeParameters(parameters, gradients), squares, moves, counts,
+  const auto step = on_cuda(parameters) ? cuda::adadelta_step : adadelta_step;
+  return step(parameters, LikeParameters(parameters, gradients), squares, moves, counts,
       {lr, rho, weight_decay, eps, maximize});
 }
 
 Stepped adamax(TensorList parameters, TensorList gradients, TensorList means, TensorList largest, TensorList counts,
     double lr, double beta1, double beta2, double weight_decay, double eps, bool maximize) {
-  return adamax_step(parameters, LikeParameters(parameters, gradients), means, largest, counts,
+  const auto step = on_cuda(parameters) ? cuda::adamax_step : adamax_step;
+  return step(parameters, LikeParameters(parameters, gradients), means, largest, counts,
       {lr, beta1, beta2, weight_decay, eps, maximize});
 }
 
 Stepped nadam(TensorList parameters, TensorList gradients, TensorList means, TensorList squares, TensorList products,
     TensorList counts, double lr, double beta1, double beta2, double weight_decay, double eps, double momentum_decay,
     bool maximize, bool decoupled) {
-  return nadam_step(parameters, LikeParameters(parameters, gradients), means, squares, products, counts, momentum_decay,
+  const auto step = on_cuda(parameters) ? cuda::nadam_step : nadam_step;
+  return step(parameters, LikeParameters(parameters, gradients), means, squares, products, counts, momentum_decay,
       {lr, beta1, beta2, weight_decay, eps, maximize, decoupled});
 }
 
 Stepped radam(TensorList parameters, TensorList gradients, TensorList means, TensorList squares, TensorList counts,
     double lr, double beta1, double beta2, double weight_decay, double eps, bool maximize, bool decoupled) {
-  return radam_step(parameters, LikeParameters(parameters, gradients), means, squares, counts,
+  const auto step = on_cuda(parameters) ? cuda::radam_step : radam_step;
+  return step(parameters, LikeParameters(parameters, gradients), means, squares, counts,
       {lr, beta1, beta2, weight_decay, eps, maximize, decoupled});
 }
 

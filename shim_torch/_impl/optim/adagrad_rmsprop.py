@@ -77,7 +77,8 @@ class Adagrad(Each):
                           eps=group["eps"])  # fmt: skip
 
     def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
-        return None if not params or params[0].is_cuda else ("step", "sum")
+        counts_on_device = params and params[0].is_cuda and group["fused"]
+        return None if not params or counts_on_device else ("step", "sum")
 
     def _operator_step(self, lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
         params, grads, counts, sums = lists
@@ -152,7 +153,7 @@ class RMSprop(Each):
             lr=lr, alpha=group["alpha"], weight_decay=group["weight_decay"], eps=group["eps"], momentum=group["momentum"])  # fmt: skip
 
     def _operator_states(self, params: list[Any], group: dict[str, Any]) -> tuple[str, ...] | None:
-        if group["capturable"] or not params or params[0].is_cuda:
+        if group["capturable"] or not params:
             return None
         moves, centred = (
             ("momentum_buffer",) if group["momentum"] > 0 else (),

@@ -18,8 +18,8 @@ from shim_torch._impl.table.calls import shim as _shim
 
 
 def _is_plain(params: list[Any], group: dict[str, Any]) -> bool:
-    """Whether the operators of whole steps, which are for the CPU, may take the parameters."""
-    return bool(params) and not params[0].is_cuda and not group["capturable"]
+    """Whether the operators of whole steps, whose counts of steps are on the CPU, may take the parameters."""
+    return bool(params) and not group["capturable"]
 
 
 def _numbers(group: dict[str, Any], *names: str) -> Iterator[float]:

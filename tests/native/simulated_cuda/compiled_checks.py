@@ -230,6 +230,10 @@ OPTIMIZERS = [
     ("Adam", {"amsgrad": True, "weight_decay": 0.1, "maximize": True}),
     ("AdamW", {"capturable": True}),
     ("SGD", {"momentum": 0.9, "nesterov": True}),
+    ("Adagrad", {"lr_decay": 0.1}),
+    ("RMSprop", {"momentum": 0.9, "centered": True}),
+    ("NAdam", {}),
+    ("RAdam", {}),
 ]
 
 
@@ -259,5 +263,6 @@ def graph_optimizers():
         for a, b in zip(*sides, strict=True):
             torch.testing.assert_close(b, a)
         graphs = {how: n - before.get(how, 0) for how, n in status()["graphs"].items()}
-        assert graphs == {"plain": 3, "captured": 1, "replayed": 7}, (name, settings, graphs)
+        early = name == "Adagrad"  # it has its states before the first step
+        assert graphs == {"plain": 3 - early, "captured": 1, "replayed": 7 + early}, (name, settings, graphs)
         assert "_step.default" in run._shim_compiled.source

@@ -4,7 +4,8 @@
 //   EACH 1: functors.cuh's macros, K1.. what an input is: 0 a tensor, 1 one element for all of a tensor, 2 a number for each
 //   NORM 0 the sums of squares, 1 of magnitudes, 2 the greatest magnitude
 //   ADAM, SGD: an optimizer's step, the sum of 1 and, for Adam, 2 with the greatest mean squares and 4 with decoupled decay, for SGD 2 with
-//   momentum.
+//   momentum
+//   STEP one by a rule of ops/special/optimizer_rules.h: 1 Adagrad, 2 RMSprop, 3 with momentum, 4 centred, 5 both, 6 Adadelta, 7 Adamax, 8 NAdam, 9 RAdam.
 #include "cuda/kernels/types.cuh"
 
 typedef ELEMENT T;
@@ -154,32 +155,8 @@ extern "C" __global__ void __launch_bounds__(256) whole(const C* partial, i64 ea
 }
 #endif
 
-#if defined ADAM || defined SGD
-// The quotient and the root as the instructions of full precision round them (but for a last bit, seldom), without the branches by
-// which those take zeros and what is nearly out of range: a moment is often zero.
-template <class X> __device__ inline X reciprocal(X x) { return 1 / x; }
-template <class X> __device__ inline X quotient(X a, X b, X) { return a / b; }
-template <class X> __device__ inline X root_of(X x) { return sqrt(x); }
-#ifdef __CUDA_ARCH__
-template <> __device__ inline float reciprocal(float x) {
-  float r;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
-  return r;
-}
-template <> __device__ inline float quotient(float a, float b, float one_by_b) {
-  const float near = a * one_by_b, q = fmaf(fmaf(-near, b, a), one_by_b, near);
-  return q == q ? q : near;  // of zeros and infinities
-}
-template <> __device__ inline float root_of(float x) {
-  float by;
-  asm("rsqrt.approx.f32 %0, %1;" : "=f"(by) : "f"(x));
-  const float near = x * by;
-  return x + x == x ? x : fmaf(fmaf(-near, near, x), 0.5f * by, near);
-}
-#endif
-#endif
-
 #ifdef ADAM
+#include "cuda/kernels/quotients.cuh"
 // Parameter, gradient, mean, mean square and, for AMSGRAD, the greatest mean square. Where steps are counted on the device, size is the
 // rate and root unused: `counted` has both, of each tensor. A graph's numbers are elsewhere.
 struct AdamNumbers {
@@ -261,6 +238,63 @@ extern "C" __global__ void __launch_bounds__(256) sgd(Lists<3> l, Sgd o) {  // p
       g = o.nesterov ? g + n.momentum * moved : moved;
     }
     of[0] = cast<T>(x - n.rate * g);
+  });
+}
+#endif
+
+#ifdef STEP
+namespace shim::optimizers {
+template <class X> using Wide = C;
+template <class X> __device__ inline C rounded(C x) { return cast<C>(cast<X>(x)); }
+}  // namespace shim::optimizers
+#include "ops/special/optimizer_rules.h"
+namespace shim::optimizers {
+#if STEP == 1
+typedef AdagradSettings Settings;
+typedef Adagrad<T> Rule;
+#elif STEP <= 5
+typedef RmspropSettings Settings;
+typedef Rmsprop<T, (STEP - 2) % 2, (STEP - 2) / 2> Rule;
+#elif STEP == 6
+typedef AdadeltaSettings Settings;
+typedef Adadelta<T> Rule;
+#elif STEP == 7
+typedef AdamaxSettings Settings;
+typedef Adamax<T> Rule;
+#elif STEP == 8
+typedef AdamSettings Settings;
+typedef Nadam<T> Rule;
+#else
+typedef AdamSettings Settings;
+typedef Radam<T> Rule;
+#endif
+}  // namespace shim::optimizers
+typedef shim::optimizers::Settings Settings;
+typedef shim::optimizers::Rule Rule;
+struct RuleNumbers {
+  Settings settings;
+  double rates[3][MOST];  // of each tensor
+};
+struct Step {
+  RuleNumbers own;
+  const RuleNumbers* elsewhere;  // a graph's
+};
+// Parameter, gradient, states.
+extern "C" __global__ void __launch_bounds__(256) by_rule(Lists<Rule::states + 2> l, Step o) {
+  constexpr int states = Rule::states;
+  const int i = tensor_of(l);
+  const RuleNumbers& n = o.elsewhere ? *o.elsewhere : o.own;
+  const double rates[3] = {n.rates[0][i], n.rates[1][i], n.rates[2][i]};
+  const Rule rule(n.settings, rates);
+  constexpr u32 all = (1u << (states + 2)) - 1;
+  walk<all, all - 2>(l, i, [&](T(&of)[states + 2]) {
+    C x = cast<C>(of[0]), state[states];
+#pragma unroll
+    for (int k = 0; k < states; ++k) state[k] = cast<C>(of[k + 2]);
+    rule(x, cast<C>(of[1]), state);
+    of[0] = cast<T>(x);
+#pragma unroll
+    for (int k = 0; k < states; ++k) of[k + 2] = cast<T>(state[k]);
   });
 }
 #endif
