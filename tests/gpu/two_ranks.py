@@ -2,6 +2,7 @@
 
 two_ranks.py compare    the same programs by both, results equal to the bit
 two_ranks.py alone      graphs, a collective that does not end, a rank that dies, training beside one process
+two_ranks.py small      collectives of small tensors by our own kernels, beside NCCL's results, equal to the bit
 two_ranks.py one        copies between GPUs, pieces of linear layers, training by copies; two processes on one GPU do it too
 two_ranks.py sharded    losses of fully_shard beside one GPU's, here and by PyTorch
 """
@@ -82,6 +83,35 @@ def sharded() -> None:
                 print(f"{options} {torch} failed: {str(error)[-700:]}")
 
 
+def small() -> None:
+    for program in ("every", "sizes", "mixed", "lost"):
+        found = []
+        for ours in ("1", "0") if program != "lost" else ("1",):
+            folder = Path(tempfile.mkdtemp())
+            dies = (1,) if program == "lost" else ()
+            env = {"SHIM_SMALL_COLLECTIVES": ours}
+            try:
+                found.append(processes.together(2, "device_small", program, folder, dies=dies, env=env))
+            except AssertionError as error:
+                print(f"{program} {ours} failed: {str(error)[-900:]}")
+                break
+        if program == "lost":
+            print(program, found and found[0][0])
+        elif program == "sizes":
+            wrong = [
+                (k, v) for f in found for rank in f for k, v in rank.items() if v not in (0, (0, True), (0, False))
+            ]
+            print(program, sum(isinstance(v, tuple) and v[1] for v in found[0][0].values()), "ours; wrong:", wrong[:9])
+        elif len(found) == 2:
+            pairs = [(a, b) if program == "mixed" else (a["found"], b["found"]) for a, b in zip(*found, strict=True)]
+            keys = range(len(pairs[0][0]) - 1) if program == "mixed" else pairs[0][0]
+            different = [(k, a[k], b[k]) for a, b in pairs for k in keys if a[k] != b[k]]
+            ours = found[0][0][-1] if program == "mixed" else len(found[0][0]["ours"])
+            print(f"{program}: {ours} ours, {len(keys)} cases, {len(different)} different")
+            for case in different[:8]:
+                print("  ", str(case)[:300])
+
+
 def one() -> None:
     import shim_torch as torch
 
@@ -117,6 +147,8 @@ if __name__ == "__main__":
             both(name)
     elif sys.argv[1] == "one":
         one()
+    elif sys.argv[1] == "small":
+        small()
     elif sys.argv[1] == "sharded":
         sharded()
     else:

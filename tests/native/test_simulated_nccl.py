@@ -30,6 +30,7 @@ def together(library, number, program, folder, *args, dies=(), module="device_pr
         "SHIM_NCCL_PATH": str(library / "libnccl.so.2"),
         "SIMULATED_NCCL": str(folder),
         "SHIM_TORCH_COMPILE_AHEAD": "0",
+        "SHIM_SMALL_COLLECTIVES": "0",  # which would not be NCCL's
     } | variables
     return processes.together(number, module, program, folder, *args, dies=dies, env=variables)
 
@@ -149,7 +150,8 @@ def test_a_collective_that_does_not_end(library, tmp_path):
 def test_a_collective_that_ends_the_process(library, tmp_path):
     started = processes.start(
         2, "device_programs", "stuck", tmp_path, "3",
-        env={"LD_LIBRARY_PATH": str(library), "SHIM_NCCL_PATH": str(library / "libnccl.so.2"), "SIMULATED_NCCL": str(tmp_path)},
+        env={"LD_LIBRARY_PATH": str(library), "SHIM_NCCL_PATH": str(library / "libnccl.so.2"), "SIMULATED_NCCL": str(tmp_path),
+             "SHIM_SMALL_COLLECTIVES": "0"},
     )  # fmt: skip
     outputs = [process.communicate(timeout=60)[0] for process in started]
     assert started[0].returncode == -6 and started[1].returncode == 0

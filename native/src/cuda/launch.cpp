@@ -53,6 +53,11 @@ void launch(CUfunction f, int64_t x, int64_t y, int tx, int ty, void** arguments
   check(r, "cuLaunchKernel");
 }
 
+void launch_on(CUstream stream, CUfunction f, int64_t blocks, int threads, void** arguments) {
+  const CUresult r = driver().launch(f, unsigned(blocks), 1, 1, unsigned(threads), 1, 1, 0, stream, arguments, nullptr);
+  check(r, "cuLaunchKernel");
+}
+
 int vector_of(const void* data, size_t size) {
   int v = int(16 / size);
   while (v > 1 && reinterpret_cast<uintptr_t>(data) % (size_t(v) * size)) v /= 2;

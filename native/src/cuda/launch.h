@@ -48,6 +48,8 @@ const char* word_type(int64_t bytes);
 
 void launch(CUfunction, int64_t blocks_x, int64_t blocks_y, int threads_x, int threads_y, void** arguments, int device,
     unsigned shared_bytes = 0);
+// On a stream that is not the current one, of the device that is.
+void launch_on(CUstream, CUfunction, int64_t blocks, int threads, void** arguments);
 // How many elements of `size` bytes one load of at most 16 bytes takes from here; a power of two.
 int vector_of(const void* data, size_t size);
 // The same for rows of `cols` elements that each begin with a whole load.

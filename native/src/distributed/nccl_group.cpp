@@ -63,7 +63,13 @@ void NcclGroup::abort(const std::string& why) {
     const std::lock_guard held(lock_);
     if (!is_broken_) broken_ = why;
     is_broken_ = aborted_ = true;
-    for (auto& [device, c] : comms_) ends.push_back(c.comm);
+    static auto* kept = new std::vector<std::shared_ptr<SmallCollectives>>();  // kernels may still read there
+    for (auto& [device, c] : comms_) {
+      ends.push_back(c.comm);
+      if (!c.small) continue;
+      c.small->stop();
+      kept->push_back(c.small);
+    }
     for (auto& [key, c] : pairs_) ends.push_back(c.comm);
     comms_.clear(), pairs_.clear();
     for (auto& [device, m] : opened_)
@@ -120,8 +126,12 @@ DeviceComm NcclGroup::make(int device, cuda::CUstream current, const std::string
 DeviceComm& NcclGroup::communicator(int device, cuda::CUstream current) {
   const std::lock_guard held(lock_);
   auto found = comms_.find(device);
-  if (found == comms_.end())
-    found = comms_.emplace(device, make(device, current, str("nccl/", comms_.size()), rank_, size())).first;
+  if (found == comms_.end()) {
+    const std::string key = str("nccl/", comms_.size());
+    DeviceComm made = make(device, current, key, rank_, size());
+    made.small = SmallCollectives::make(*store_, prefix_ + key + "/small/", rank_, size(), device, meeting_);
+    found = comms_.emplace(device, std::move(made)).first;
+  }
   return found->second;
 }
 
@@ -152,7 +162,8 @@ std::shared_ptr<NcclGroup> NcclGroup::split(
   if (color == kNoColor) return nullptr;
   auto group = std::make_shared<NcclGroup>(
       store_, prefix_ + name + "/", key, std::move(members), name, peers_, timeout, high_priority_);
-  group->comms_[device] = {*made, new_stream(device, high_priority_)};
+  auto small = SmallCollectives::make(*store_, group->prefix_ + "small/", key, group->size(), device, timeout);
+  group->comms_[device] = {*made, new_stream(device, high_priority_), false, std::move(small)};
   return group;
 }
 
@@ -176,7 +187,8 @@ std::shared_ptr<NcclWork> NcclGroup::end_coalescing(bool later, Milliseconds tim
   const cuda::CUstream current = cuda::current_stream(device);
   const Unlocked others_run;
   for (DeviceCollective& w : all) w.timeout = timeout;
-  return run(std::move(all), communicator(device, current), {device, current}, later, false);
+  const bool alone = all.size() == 1;
+  return run(std::move(all), communicator(device, current), {device, current}, later, alone);
 }
 
 // CuPy keeps its current streams in objects of Python: they are asked for before the interpreter's lock is let go.
@@ -216,9 +228,14 @@ std::shared_ptr<NcclWork> NcclGroup::run(
     cuda::check(d.stream_wait_event(stream, work->end_, 0), "cuStreamWaitEvent");
   }
   if (!work->captured_) watch(work);
+  const bool small = alone && !work->captured_ && c.small && c.small->takes(work->what_[0]);
+  bool done = false;
   if (!alone) check(required().group_start(), "ncclGroupStart");
   try {
-    for (const DeviceCollective& w : work->what_) issue(w, c.comm, stream);
+    if (small) done = c.small->run(work->what_[0], stream, work->end_);
+    if (small && !done) issue_exchange(work->what_[0], c.comm, stream, c.small->most());
+    if (!small)
+      for (const DeviceCollective& w : work->what_) issue(w, c.comm, stream);
     ++Storage::unseen_writes;
   } catch (...) {
     if (!alone) library().group_end();
@@ -226,7 +243,7 @@ std::shared_ptr<NcclWork> NcclGroup::run(
     throw;
   }
   if (!alone) check(library().group_end(), work->name_.c_str(), c.comm);
-  cuda::check(d.event_record(work->end_, stream), "cuEventRecord");
+  if (!done) cuda::check(d.event_record(work->end_, stream), "cuEventRecord");
   work->state_ = NcclWork::State::running;
   if (later) return work;
   work->release();  // the stream that uses the tensors is ordered already

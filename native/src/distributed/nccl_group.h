@@ -11,6 +11,7 @@
 #include "distributed/group.h"
 #include "distributed/nccl_library.h"
 #include "distributed/peer_memory.h"
+#include "distributed/small_collectives.h"
 #include "distributed/store.h"
 
 namespace shim::distributed {
@@ -71,8 +72,9 @@ class NcclWork {
 
 struct DeviceComm {
   nccl::Comm comm = nullptr;
-  cuda::CUstream stream = nullptr;  // of asynchronous collectives
-  bool in_graphs = false;           // CUDA graphs hold what was issued on it
+  cuda::CUstream stream = nullptr;          // of asynchronous collectives
+  bool in_graphs = false;                   // CUDA graphs hold what was issued on it
+  std::shared_ptr<SmallCollectives> small;  // null: small ones are NCCL's too
 };
 
 class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
@@ -110,7 +112,7 @@ class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
   std::shared_ptr<NcclWork> run(std::vector<DeviceCollective>, DeviceComm&, Asked, bool later, bool alone);
   void issue(const DeviceCollective&, nccl::Comm, cuda::CUstream);
   void issue_reduction(const DeviceCollective&, nccl::Comm, cuda::CUstream);
-  void issue_exchange(const DeviceCollective&, nccl::Comm, cuda::CUstream);
+  void issue_exchange(const DeviceCollective&, nccl::Comm, cuda::CUstream, size_t longer_than = 0);
   void issue_rooted(const DeviceCollective&, nccl::Comm, cuda::CUstream);
   void check_usable() const;
   const std::shared_ptr<Store> store_;
@@ -131,6 +133,13 @@ class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
   bool coalescing_ = false;
   std::vector<DeviceCollective> coalesced_;
 };
+
+// What all_to_all has for or of each rank: parts of one tensor, or tensors of a list.
+struct Piece {
+  char* data;
+  size_t bytes;
+};
+std::vector<Piece> pieces_of(const std::vector<Tensor>&, const std::vector<int64_t>& counts, int size);
 
 int device_of(const DeviceCollective&);  // of all its tensors, which are contiguous. Throws where they are on several
 

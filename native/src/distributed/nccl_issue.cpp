@@ -143,27 +143,32 @@ void NcclGroup::issue_reduction(const DeviceCollective& w, Comm comm, cuda::CUst
   together.end(w.name, comm);
 }
 
-// Parts of one tensor or tensors of a list, for and from each rank.
-void NcclGroup::issue_exchange(const DeviceCollective& w, Comm comm, cuda::CUstream stream) {
+std::vector<Piece> pieces_of(const std::vector<Tensor>& tensors, const std::vector<int64_t>& counts, int size) {
+  std::vector<Piece> pieces;
+  const bool whole = tensors.size() == 1 && size > 1;
+  size_t at = 0;
+  for (int rank = 0; rank < size; ++rank) {
+    const Tensor& t = tensors[whole ? 0 : size_t(rank)];
+    size_t bytes = size_t(t->numel()) * t->itemsize();
+    if (whole) bytes = counts.empty() ? bytes / size_t(size) : size_t(counts[size_t(rank)]) * t->itemsize();
+    pieces.push_back({static_cast<char*>(t->data()) + (whole ? at : 0), bytes});
+    at += bytes;
+  }
+  return pieces;
+}
+
+void NcclGroup::issue_exchange(const DeviceCollective& w, Comm comm, cuda::CUstream stream, size_t longer_than) {
   const Library& l = required();
-  const std::vector<Tensor>* tensors[] = {&w.inputs, &w.outputs};
-  const std::vector<int64_t>* counts[] = {&w.input_counts, &w.output_counts};
+  const std::vector<Piece> sent = pieces_of(w.inputs, w.input_counts, size()),
+                           received = pieces_of(w.outputs, w.output_counts, size());
   Together together;
-  for (int side = 0; side < 2; ++side) {
-    size_t at = 0;
+  for (int side = 0; side < 2; ++side)
     for (int rank = 0; rank < size(); ++rank) {
-      const bool whole = tensors[side]->size() == 1 && size() > 1;
-      const Tensor& t = (*tensors[side])[whole ? 0 : size_t(rank)];
-      const Elements e = movable(t->dtype());
-      size_t n = count(t, e);
-      if (whole) n = counts[side]->empty() ? n / size_t(size()) : size_t((*counts[side])[size_t(rank)]) * e.each;
-      char* data = static_cast<char*>(t->data()) + (whole ? at * t->itemsize() / e.each : 0);
-      at += n;
-      if (!n) continue;
-      check(side ? l.receive(data, n, e.type, rank, comm, stream) : l.send(data, n, e.type, rank, comm, stream),
+      const auto& [data, bytes] = (side ? received : sent)[size_t(rank)];
+      if (bytes <= longer_than) continue;
+      check(side ? l.receive(data, bytes, kUint8, rank, comm, stream) : l.send(data, bytes, kUint8, rank, comm, stream),
           w.name.c_str(), comm);
     }
-  }
   together.end(w.name, comm);
 }
 

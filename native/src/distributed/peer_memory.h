@@ -1,12 +1,10 @@
 #pragma once
-// Memory that the GPUs of one host open to each other, and messages through it. The copy engines carry them and streams wait for numbers
-// in memory, so that no multiprocessor is taken from the kernels that run meanwhile.
+// Messages through memory that the GPUs of one host open to each other. The copy engines carry them and streams wait for numbers in memory, so that no multiprocessor is taken from the kernels that run meanwhile.
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cuda/driver.h"
-#include "distributed/store.h"
+#include "distributed/opened_memory.h"
 
 namespace shim::distributed {
 
@@ -30,21 +28,17 @@ class PeerMemory {
   void let_go();  // what waits for other ranks waits no longer; the messages are lost
 
  private:
-  struct Block {  // mapped memory of a rank
-    unsigned long long handle = 0;
-    cuda::CUdeviceptr at = 0;
-  };
-  PeerMemory(int rank, int size, int device) : rank_(rank), size_(size), device_(device), blocks_(size_t(size)) {}
-  void allocate();
-  bool map(Block&);
+  PeerMemory(int rank, int size, int device)
+      : rank_(rank), size_(size), device_(device), sent_(size_t(size)), received_(size_t(size)) {}
+  void make_streams();
   bool tried(int other);
   cuda::CUdeviceptr slot(int owner, int source, uint32_t number) const;
   cuda::CUdeviceptr flag(int owner, int other, bool freed) const;
   void send_piece(const Message&, size_t at, size_t bytes);
   void receive_piece(const Message&, size_t at, size_t bytes);
   const int rank_, size_, device_;
-  size_t bytes_ = 0;
-  std::vector<Block> blocks_;
+  std::unique_ptr<OpenedMemory> owned_;
+  OpenedMemory* memory_ = nullptr;         // also while it is made
   std::vector<uint32_t> sent_, received_;  // pieces so far, by peer
   cuda::CUstream sending_ = nullptr, receiving_ = nullptr;
   cuda::CUevent begun_ = nullptr, sent_all_ = nullptr;

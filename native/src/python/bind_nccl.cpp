@@ -58,12 +58,12 @@ Running nccl_exchange(Group group, std::vector<Tensor> inputs, Integers to, std:
   return group->exchange(std::move(all));
 }
 
-// (ncclComm_t, the stream of asynchronous collectives)
-std::tuple<void*, void*> group_communicator(Group group, int device) {
+// (ncclComm_t, the stream of asynchronous collectives, how many small ones were not NCCL's; -1: all are)
+std::tuple<void*, void*, int64_t> group_communicator(Group group, int device) {
   const cuda::CUstream current = cuda::current_stream(device);
   const Unlocked others_run;
   const DeviceComm& found = group->communicator(device, current);
-  return {found.comm, found.stream};
+  return {found.comm, found.stream, found.small ? int64_t(found.small->count()) : -1};
 }
 
 Group group_split(

@@ -105,6 +105,8 @@ def check_reduction(op: Any, tensor: Any, function: str, group: ProcessGroup | N
     Errors: TypeError for what is no ``ReduceOp``, ValueError (RuntimeError of other functions than all_reduce on a CPU) for one
     that complex tensors are refused for, RuntimeError for one that the dtype is.
     """
+    if op is RedOpType.SUM and tensor.is_cuda and group is not None and group._device_engine is not None:
+        return 0  # what is called most
     if isinstance(op, PremulSum):
         op = ReduceOp.PREMUL_SUM
     if not isinstance(op, RedOpType):

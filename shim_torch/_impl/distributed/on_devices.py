@@ -40,6 +40,14 @@ def start(
     return _Coalesced() if running is None else DeviceWork(results, running)
 
 
+def one(group: Any, name: str, act: int, op: int, factor: Any, input: Any, output: Any, async_op: bool) -> Work | None:
+    """``start`` of one tensor for all ranks, and one from all: what programs call most, whose host time counts."""
+    running = group._device_engine.start(name, act, op, factor, input, output, 0, None, None, group._limit, async_op)
+    if not async_op:
+        return None
+    return _Coalesced() if running is None else DeviceWork([output], running)
+
+
 @contextlib.contextmanager
 def on_stream(stream: Any) -> Iterator[None]:
     """Within, a stream is the current one; nodes of autograd that are made later are of the one before."""

@@ -1,6 +1,7 @@
 // CUDA C++ on the host: a block's threads are coroutines that run in turn, each to its next barrier. Included before one of our
 // CUDA sources by compile.py, which also writes its table of kernels.
 #include <dlfcn.h>
+#include <sched.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -47,11 +48,12 @@ static void fiber_main() {
 #define __forceinline__ inline
 #define __noinline__
 #define __launch_bounds__(...)
+#define __grid_constant__
 static inline void __syncthreads() { wait_for(kBlock); }
 static inline void __syncwarp(unsigned = 0) { wait_for(kWarp); }
 static inline void __threadfence() {}
 static inline void __threadfence_system() {}
-static inline void __nanosleep(unsigned) {}
+static inline void __nanosleep(unsigned) { sched_yield(); }
 static bool trapped;  // the kernel is over, and so is the device
 [[noreturn]] static inline void __trap() {
   reinterpret_cast<void (*)()>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simulated_trap"))();

@@ -104,7 +104,7 @@ static void reduced(
       if (op >= 5) {
         T factor;
         std::memcpy(&factor, factors[r].data(), sizeof factor);
-        x = x * A(factor);
+        x = A(T(x * A(factor)));  // rounded, as NCCL does
       }
       total = r == 0    ? x
               : op == 1 ? A(total * x)
