@@ -57,7 +57,8 @@ bool of_floats(DType t) {
          t == DType::c128;
 }
 
-// How the kernels join numbers of a type; -1: that is NCCL's.
+// How the kernels join numbers of a type; -1: that is NCCL's. (A premultiplied sum is: each rank may have a factor of its own, and NCCL
+// rounds products and sums together.)
 int join_of(const DeviceCollective& w, DType t) {
   const bool integers =
       t == DType::u8 || t == DType::i8 || t == DType::i32 || t == DType::u32 || t == DType::i64 || t == DType::u64;
@@ -68,8 +69,6 @@ int join_of(const DeviceCollective& w, DType t) {
     case Reduce::min: return of_floats(t) ? -1 : least;
     case Reduce::max: return of_floats(t) ? -1 : greatest;
     case Reduce::avg: return of_floats(t) ? scaled_sums : -1;
-    case Reduce::premul_sum:
-      return of_floats(t) && t != DType::c64 && t != DType::c128 && !w.factor_at ? scaled_sums : -1;
     default: return -1;
   }
 }
@@ -157,7 +156,9 @@ bool SmallCollectives::takes(const DeviceCollective& w) const {
 template <class F> void SmallCollectives::launch(cuda::CUstream stream, cuda::CUevent end, F&& f) {
   const cuda::Driver& d = cuda::driver();
   const std::lock_guard held(lock_);
-  if (last_ && stream != last_stream_) cuda::check(d.stream_wait_event(stream, last_, 0), "cuStreamWaitEvent");
+  unsigned long long id = 0;
+  if (d.stream_id) cuda::check(d.stream_id(stream, &id), "cuStreamGetId");
+  if (last_ && (!id || id != last_stream_)) cuda::check(d.stream_wait_event(stream, last_, 0), "cuStreamWaitEvent");
   const uint32_t number = ++number_;
   Ranks ranks{.slot = int64_t(2 * most_), .stop = stop_, .rank = rank_, .size = size_};
   const uint64_t side = uint64_t(number % 2) * uint64_t(size_) * 2 * most_;
@@ -169,7 +170,7 @@ template <class F> void SmallCollectives::launch(cuda::CUstream stream, cuda::CU
   };
   f(launched, ranks, number);
   cuda::check(d.event_record(end, stream), "cuEventRecord");
-  last_ = end, last_stream_ = stream;
+  last_ = end, last_stream_ = id;
 }
 
 // Two slots for each rank, used in turn. Whoever fills one again has words of the collective between, which the other rank sent when it
@@ -190,7 +191,7 @@ bool SmallCollectives::run(const DeviceCollective& w, cuda::CUstream stream, cud
   const auto f = kernel<kernels::reduced>(t, device_);
   CHECK(Kind::Runtime, f, w.name, ": no kernel reduces ", scalar_name(t),
       " here; with SHIM_SMALL_COLLECTIVES=0 NCCL does it");
-  const double factor = rounded(w.op == Reduce::avg ? 1.0 / size_ : w.factor, t);
+  const double factor = rounded(1.0 / size_, t);
   launch(stream, end, [&](const auto& launched, const Ranks& ranks, uint32_t number) {
     kernels::reduced::with(
         launched(f.function, p.bytes), in, out, p.bytes, p.step, ranks, number, int(join_of(w, t)), factor);

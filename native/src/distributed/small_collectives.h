@@ -1,6 +1,7 @@
 #pragma once
 // Collectives of small CUDA tensors without NCCL, whose call alone takes the host 12 µs: one kernel of ours in each rank
 // (cuda/kernels/small_collectives.cuh), through memory that the GPUs of one host open to each other.
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -36,8 +37,8 @@ class SmallCollectives {
   std::unique_ptr<OpenedMemory> memory_;
   uint32_t* stop_ = nullptr;  // in the host's memory, which the kernels read
   std::mutex lock_;           // of what follows: calls of several threads do not mix
-  uint32_t number_ = 0;
-  cuda::CUstream last_stream_ = nullptr;
+  std::atomic<uint32_t> number_{0};
+  unsigned long long last_stream_ = 0;  // its number, which is never another's
   cuda::CUevent last_ = nullptr;
 };
 

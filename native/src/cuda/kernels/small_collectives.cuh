@@ -3,7 +3,7 @@
 // and gathers or reduces what came. A line of 16 bytes carries a word of 8 and, beside each half of it, the number of the collective:
 // whoever reads the number has the data, so nothing else is waited for. Compiled by NVRTC with a macro:
 //   ELEMENT the type of the numbers that are reduced.
-#include "cuda/kernels/types.cuh"
+#include "cuda/kernels/ranks.cuh"
 
 struct Ranks {
   u64 to[8];        // the slot that this rank fills, in each rank's memory
@@ -128,40 +128,6 @@ extern "C" __global__ void __launch_bounds__(512)
       if (!stopped) store(out + r * bytes + i * 8, word, bytes - i * 8);
     }
   });
-}
-
-enum Join { kSum, kProduct, kLeast, kGreatest, kScaledSum };
-
-template <class T> struct Wide {  // what values are added up in; rounded once, at the end
-  typedef T type;
-};
-template <> struct Wide<Half> {
-  typedef float type;
-};
-template <> struct Wide<Bf16> {
-  typedef float type;
-};
-
-template <class T> __device__ inline T scaled(T x, double factor) {
-  if constexpr (is_narrow<T>)
-    return cast<T>(widen(x) * float(factor));
-  else if constexpr (same_type<T, float>::value)
-    return __fmul_rn(x, float(factor));  // never one instruction with the addition
-  else if constexpr (same_type<T, double>::value)
-    return __dmul_rn(x, factor);
-  else
-    return x;
-}
-
-template <class C> __device__ inline C joined(C a, C b, int join) {
-  if constexpr (is_float<C>)
-    return join == kProduct ? a * b : a + b;  // others of floating-point numbers are NCCL's
-  else if (join == kLeast)
-    return b < a ? b : a;
-  else if (join == kGreatest)
-    return a < b ? b : a;
-  typedef typename unsigned_of<C>::type U;  // wraps
-  if constexpr (!is_float<C>) return join == kProduct ? C(U(a) * U(b)) : C(U(a) + U(b));
 }
 
 // out: the reduction of the parts that are for this rank, in the order of the ranks.
