@@ -1,7 +1,8 @@
 """Column and row parallel MLPs (bfloat16, 4096 rows in all) on several GPUs, forward and backward: ``tensor_parallel.py ours|torch``.
 
 ``whole``: each process has all rows of input and output. ``rows``: they are split (sequence parallelism), and the collective
-follows or precedes the product; ``pieces``: it overlaps with parts of it (SHIM_TP_OVERLAP). ``NUMBER`` is that of GPUs (2).
+follows or precedes the product; ``pieces``, ``whole pieces``: it overlaps with parts of it (SHIM_TP_OVERLAP), with rows that are split and
+that all have. ``NUMBER`` is that of GPUs (2); ``WIDTH`` that of the only MLP to time.
 """
 
 from __future__ import annotations
@@ -59,13 +60,16 @@ def main(rank, number, folder, name):
     mesh = meshes.init_device_mesh("cuda", (number,))
     for width, hidden in SIZES:
         line, kept = f"{width}-{hidden}:", {}
-        for kind in ("whole", "rows", "pieces") if name == "shim_torch" else ("whole", "rows"):
-            os.environ["SHIM_TP_OVERLAP"] = "1" if kind == "pieces" else "0"
-            net = model(torch, name, mesh, width, hidden, kind != "whole")
+        if str(width) not in os.environ.get("WIDTH", str(width)):
+            continue
+        for kind in ("whole", "rows", "pieces", "whole pieces") if name == "shim_torch" else ("whole", "rows"):
+            os.environ["SHIM_TP_OVERLAP"] = "1" if kind.endswith("pieces") else "0"
+            split = not kind.startswith("whole")
+            net = model(torch, name, mesh, width, hidden, split)
             torch.manual_seed(2)
             x = torch.randn(ROWS, width, dtype=torch.bfloat16, device="cuda")
             grad = torch.randn(ROWS, width, dtype=torch.bfloat16, device="cuda")
-            if kind != "whole":
+            if split:
                 x, grad = x.chunk(number)[rank].contiguous(), grad.chunk(number)[rank].contiguous()
             x.requires_grad_()
             out = []
@@ -80,8 +84,8 @@ def main(rank, number, folder, name):
             milliseconds, host = timed(step, torch)
             line += f"  {kind} {milliseconds:6.3f} ms (host {host:.2f})"
             kept[kind] = [out[0], x.grad, *(p.grad.to_local() for p in net.parameters())]
-        if "pieces" in kept:
-            pairs = zip(kept["rows"], kept["pieces"], strict=True)
+        for form in ("rows", "whole") if "pieces" in kept else ():
+            pairs = zip(kept[form], kept["pieces" if form == "rows" else "whole pieces"], strict=True)
             gaps = [float((a - b).float().abs().max() / a.float().abs().max()) for a, b in pairs]
             line += "  gaps " + " ".join(f"{g:.1g}" for g in gaps)
         if rank == 0:

@@ -111,7 +111,6 @@ def contention(torch, dist):
             best = min(best, begin.elapsed_time(end))
         return best
 
-    os.environ["SHIM_PEER_COPIES"] = "1"
     text = f"contention: products {timed(products):.2f} ms, NCCL's reductions {timed(reductions):.2f}, both {timed(reductions, products):.2f}"
     if torch.__name__ == "shim_torch":
         text += f"; by copies {timed(copies):.2f}, both {timed(copies, products):.2f}"

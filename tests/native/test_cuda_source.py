@@ -107,6 +107,8 @@ def families():
 def of_rows():
     for t in ("u8", "i8", "int", "u32", "i64", "u64", "Half", "Bf16", "float", "double"):
         yield "small_collectives", {"ELEMENT": t}
+    for t in ("Half", "Bf16", "float", "double"):
+        yield "joined_rows", {"ELEMENT": t}
     yield "triangle", {"OUT": "int"}
     yield "search", {"ELEMENT": "double", "OUT": "i64", "MAKES": 1}
     for t in ("float", "double", "Half", "Bf16", "i64", "u8"):

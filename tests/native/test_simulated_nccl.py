@@ -31,6 +31,7 @@ def together(library, number, program, folder, *args, dies=(), module="device_pr
         "SIMULATED_NCCL": str(folder),
         "SHIM_TORCH_COMPILE_AHEAD": "0",
         "SHIM_SMALL_COLLECTIVES": "0",  # which would not be NCCL's
+        "SHIM_PEER_COPIES": "0",
     } | variables
     return processes.together(number, module, program, folder, *args, dies=dies, env=variables)
 
@@ -174,18 +175,3 @@ def test_without_the_library(library, tmp_path):
     assert "RuntimeError" in result.stdout and "pip install shim-torch[nccl13]" in result.stdout, (
         result.stdout + result.stderr
     )
-
-
-@pytest.mark.parametrize("number", [2, 3])
-def test_copies_between_devices(library, number, tmp_path):
-    variables = {"module": "device_copies", "RANKS_WITHOUT_KERNELS": "1"}
-    for found in together(library, number, "collectives", tmp_path, **variables):
-        kinds = {key if isinstance(key, str) else key[0] for key in found}
-        assert kinds == {"message", "all_gather", "reduce_scatter", "all_reduce", "small", "off"}
-        for key, value in found.items():
-            rounded = 0.05 if "bfloat16" in str(key[-1]) else 1e-6  # of means
-            assert value is True or value <= (rounded if "reduce" in key[0] else 0), key
-
-
-def test_devices_that_do_not_reach_each_other(library, tmp_path):
-    assert together(library, 2, "collectives", tmp_path, module="device_copies", SIMULATED_NO_PEERS="1") == [None, None]

@@ -89,6 +89,8 @@ class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
   // Sends and receives by memory that the ranks' GPUs open to each other, asynchronously; all ranks make their calls in the same order.
   // Null where there is no such memory, and while a graph is captured.
   std::shared_ptr<NcclWork> exchange(std::vector<DeviceCollective>);
+  // The same for sums and means: all_reduce of all outputs where they are, or reduce_scatter of each input to an output.
+  std::shared_ptr<NcclWork> reduce_by_copies(DeviceCollective&&);
   DeviceComm& communicator(int device, cuda::CUstream current);  // made where there is none
   // The members of each part make a group of theirs; null for who is in none. All ranks call it.
   std::shared_ptr<NcclGroup> split(
@@ -107,6 +109,8 @@ class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
     cuda::CUstream current;
   };
   PeerMemory* peer_memory(int device);
+  template <class F>
+  std::shared_ptr<NcclWork> by_copies(int device, cuda::CUstream current, std::vector<DeviceCollective>, F&&);
   DeviceComm& pair(int device, cuda::CUstream current, int peer);
   DeviceComm make(int device, cuda::CUstream current, const std::string& key, int rank, int size);
   std::shared_ptr<NcclWork> run(std::vector<DeviceCollective>, DeviceComm&, Asked, bool later, bool alone);

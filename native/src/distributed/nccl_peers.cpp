@@ -14,6 +14,26 @@ PeerMemory* NcclGroup::peer_memory(int device) {
   return found->second.get();
 }
 
+// f(the memory, an event to record) puts it on a stream, and gives that.
+template <class F>
+std::shared_ptr<NcclWork> NcclGroup::by_copies(
+    int device, cuda::CUstream current, std::vector<DeviceCollective> what, F&& f) {
+  PeerMemory* memory = cuda::capturing(current) ? nullptr : peer_memory(device);
+  if (!memory) return nullptr;
+  const cuda::OnDevice on(device);
+  auto work = std::make_shared<NcclWork>(shared_from_this(), std::move(what), ++sequence_, device);
+  work->asked_ = current;
+  work->end_ = take_event(device);
+  {
+    const std::lock_guard held(lock_);  // calls of several threads do not mix
+    work->on_ = f(*memory, work->end_);
+  }
+  ++Storage::unseen_writes;
+  work->state_ = NcclWork::State::running;
+  watch(work);
+  return work;
+}
+
 std::shared_ptr<NcclWork> NcclGroup::exchange(std::vector<DeviceCollective> what) {
   check_usable();
   const int device = device_of(what.at(0));
@@ -27,22 +47,32 @@ std::shared_ptr<NcclWork> NcclGroup::exchange(std::vector<DeviceCollective> what
     (out ? sent : received).push_back({w.root, t->data(), size_t(t->numel()) * t->itemsize()});
   }
   const Unlocked others_run;
-  if (cuda::capturing(current)) return nullptr;
-  PeerMemory* memory = peer_memory(device);
-  if (!memory) return nullptr;
-  const cuda::OnDevice on(device);
-  auto work = std::make_shared<NcclWork>(shared_from_this(), std::move(what), ++sequence_, device);
-  work->asked_ = current;
-  work->on_ = memory->last_stream();
-  work->end_ = take_event(device);
-  {
-    const std::lock_guard held(lock_);  // calls of several threads do not mix
-    memory->exchange(sent, received, current, work->end_);
+  return by_copies(device, current, std::move(what),
+      [&](PeerMemory& m, cuda::CUevent end) { return m.exchange(sent, received, current, end); });
+}
+
+std::shared_ptr<NcclWork> NcclGroup::reduce_by_copies(DeviceCollective&& what) {
+  check_usable();
+  const int device = device_of(what);
+  const cuda::CUstream current = cuda::current_stream(device);
+  const bool spread = what.kind == Act::all_reduce;
+  CHECK(Kind::Value, spread || what.inputs.size() == what.outputs.size(), what.name, ": an output for each input");
+  CHECK(Kind::Value, what.op == Reduce::sum || what.op == Reduce::avg, what.name, ": copies serve sums and means");
+  std::vector<PeerMemory::Rows> rows;
+  for (size_t i = 0; i < what.outputs.size(); ++i) {
+    const Tensor& t = spread ? what.outputs[i] : what.inputs[i];
+    CHECK(Kind::Value, t->numel() % size() == 0, what.name, ": as many rows as ranks");
+    const size_t bytes = size_t(t->numel()) / size_t(size()) * t->itemsize();
+    void* out = spread ? static_cast<char*>(t->data()) + size_t(rank_) * bytes : what.outputs[i]->data();
+    if (!PeerMemory::reduces(t->dtype(), size())) return nullptr;
+    rows.push_back({t->data(), bytes, out, t->dtype()});
   }
-  ++Storage::unseen_writes;
-  work->state_ = NcclWork::State::running;
-  watch(work);
-  return work;
+  const Unlocked others_run;
+  const double factor = what.op == Reduce::avg ? 1.0 / size() : 1.0;
+  std::vector<DeviceCollective> one;
+  one.push_back(std::move(what));
+  return by_copies(device, current, std::move(one),
+      [&](PeerMemory& m, cuda::CUevent end) { return m.reduce(rows, factor, spread, current, end); });
 }
 
 }  // namespace shim::distributed

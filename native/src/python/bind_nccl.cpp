@@ -41,7 +41,7 @@ Running nccl_start(Group group, std::string_view name, int act, int op, PyObject
   c.timeout = timeout;
   c.name = name;
   c.later = later;
-  return group->start(std::move(c));
+  return root < 0 ? group->reduce_by_copies(std::move(c)) : group->start(std::move(c));  // -1: null where it is NCCL's
 }
 
 // Each tensor of `inputs` goes to the rank in `to` at its place, and those of `outputs` come from the ranks in `from`.

@@ -16,6 +16,7 @@ class ProcessGroup(GroupMethods):
     """A group of processes. ``engine``, ``device_engine``: what collectives of CPU and of CUDA tensors run on, if any."""
 
     bound_device_id: Any = None
+    _copies = True  # of large CUDA tensors between the GPUs, until the first one says that there are none
 
     def __init__(
         self, backend: str = "gloo", name: str = "0", store: Any = None, desc: str = "undefined",

@@ -8,12 +8,10 @@ from typing import Any
 from shim_torch._impl.distributed import by_copies
 from shim_torch._impl.distributed.sharded_pieces import Piece
 
-_LEAST = 1 << 19  # elements of a part
-
 
 def large(p: Piece, n: int) -> bool:
     """Whether its rows lie in the whole as the parts have them, and are worth a message of their own."""
-    return p.dim == 0 and p.size >= _LEAST and p.size * n == math.prod(p.gathered)
+    return p.dim == 0 and 2 * p.size >= by_copies.least() and p.size * n == math.prod(p.gathered)
 
 
 def gather(pieces: list[Piece], mine: Any, group: Any) -> Any:
@@ -21,7 +19,7 @@ def gather(pieces: list[Piece], mine: Any, group: Any) -> Any:
 
     Gives a work; None where that is not possible.
     """
-    if not pieces or not by_copies.wanted() or not mine.is_cuda or group.size() == 1:
+    if not pieces or not by_copies.possible(group, mine):
         return None
     ranks, at = by_copies.others(group), group.rank()
     sent, received, where = [], [], 0
@@ -42,8 +40,8 @@ def gather(pieces: list[Piece], mine: Any, group: Any) -> Any:
 class Means:
     """Means of large gradients on their way to the parts."""
 
-    def __init__(self, pieces: list[Piece], rows: list[Any], got: list[list[Any]], work: Any, at: int) -> None:
-        self._pieces, self._rows, self._got, self._work, self._at = pieces, rows, got, work, at
+    def __init__(self, pieces: list[Piece], means: list[Any], work: Any) -> None:
+        self._pieces, self._means, self._work = pieces, means, work
 
     def end(self) -> None:
         """Adds them to the parts' gradients."""
@@ -51,23 +49,18 @@ class Means:
 
         with torch.no_grad():
             self._work.wait()
-            for p, rows, got in zip(self._pieces, self._rows, self._got, strict=True):
-                p.add_gradient(by_copies.mean(rows[self._at], got))
+            for p, mean in zip(self._pieces, self._means, strict=True):
+                p.add_gradient(mean)
 
 
 def reduce(found: list[tuple[Piece, Any]], dtype: Any, group: Any) -> Means | None:
     """Begins the means of gradients of large parameters; None where that is not possible."""
     n = group.size()
-    if (
-        not found
-        or not by_copies.wanted()
-        or n == 1
-        or not all(g.is_cuda and g.is_contiguous() and g.dtype == dtype for _, g in found)
-    ):
+    if not found or not all(by_copies.possible(group, g) and g.is_contiguous() and g.dtype == dtype for _, g in found):
         return None
-    rows = [g.view(n, -1) for _, g in found]
-    work, got = by_copies.scattered(group, rows)
-    return None if work is None else Means([p for p, _ in found], rows, got, work, group.rank())
+    means = [g.new_empty(g.numel() // n) for _, g in found]
+    work = by_copies.reduce_scatter(means, [g.view(-1) for _, g in found], group)
+    return None if work is None else Means([p for p, _ in found], means, work)
 
 
 class Together:

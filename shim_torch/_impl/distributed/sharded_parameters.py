@@ -215,7 +215,7 @@ class Reduction:
         self.copies, self.across = (flat.mesh.shape[0] if flat.mesh.ndim > 1 else 1), how.across
         self.average = how.averages(sent.dtype)
         self.out = torch.empty(sent.numel() // flat.n, dtype=sent.dtype, device=sent.device)
-        self.work: Any = by_copies.reduce_scatter_mean(self.out, sent, flat.group) if self.average else None
+        self.work: Any = by_copies.reduce_scatter([self.out], [sent], flat.group) if self.average else None
         if self.work is None:
             self.work = collectives.reduce_scatter_tensor(self.out, sent, self._op, group=flat.group, async_op=True)
 

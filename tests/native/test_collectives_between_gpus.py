@@ -1,4 +1,4 @@
-"""Collectives of small CUDA tensors by kernels of our own, compiled for the host, beside the tests' NCCL; no GPU."""
+"""Collectives by kernels of our own, compiled for the host, and by copies between GPUs, beside the tests' NCCL; no GPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ def library(tmp_path_factory):
 
 
 def small(library, number, program, folder, *args, **more):
-    variables = kernel_variables(library) | {"module": "device_small", "SHIM_SMALL_COLLECTIVES": "1"} | more
+    variables = (
+        kernel_variables(library)
+        | {"module": "device_small", "SHIM_SMALL_COLLECTIVES": "1", "SHIM_PEER_COPIES": "1"}
+        | more
+    )
     return together(library, number, program, folder, *args, **variables)
 
 
@@ -68,3 +72,19 @@ def test_a_rank_that_dies(library, tmp_path):
 
 def test_devices_that_do_not_reach_each_other(library, tmp_path):
     assert all(f["ours"] == [] for f in small(library, 2, "every", tmp_path, SIMULATED_NO_PEERS="1"))
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_copies_between_devices(library, number, tmp_path):
+    for found in small(library, number, "collectives", tmp_path, module="device_copies"):
+        kinds = {key if isinstance(key, str) else key[0] for key in found}
+        assert kinds == {"message", "all_gather", "reduce_scatter", "all_reduce", "small"}
+        for key, value in found.items():
+            rounded = 0.05 if "bfloat16" in str(key[-1]) else 1e-6  # of means
+            assert value is True or value <= (rounded if "reduce" in key[0] else 0), key
+
+
+@pytest.mark.parametrize("why", ["SIMULATED_NO_PEERS=1", "SHIM_PEER_COPIES=0"])
+def test_no_copies(library, tmp_path, why):
+    name, value = why.split("=")
+    assert small(library, 2, "collectives", tmp_path, module="device_copies", **{name: value}) == [None, None]
