@@ -38,8 +38,6 @@ _has_torch_function_unary = _core._has_torch_function_unary
 _has_torch_function_variadic = _core._has_torch_function_variadic
 _is_torch_function_enabled = _core._is_torch_function_enabled
 _is_torch_function_mode_enabled = _core._is_torch_function_mode_enabled
-_len_torch_function_stack = _core._len_torch_function_stack
-_get_function_stack_at = _core._get_function_stack_at
 _push_on_torch_function_stack = _core._push_on_torch_function_stack
 _pop_torch_function_stack = _core._pop_torch_function_stack
 _set_grad_enabled = _core._set_grad_enabled
@@ -196,7 +194,8 @@ _ELSEWHERE = {
     "ScriptObject": "_impl.extensions.cxx_classes",
     **dict.fromkeys("ScriptDict ScriptFunction ScriptList ScriptMethod".split(), "jit"),
     **dict.fromkeys(
-        "_TorchFunctionState _get_torch_function_state _set_torch_function_state _is_torch_function_all_disabled".split(),
+        "_TorchFunctionState _get_torch_function_state _set_torch_function_state _is_torch_function_all_disabled "
+        "_len_torch_function_stack _get_function_stack_at".split(),
         "_impl.core_names.function_state",
     ),
     "Tag": "_impl.table.tags",

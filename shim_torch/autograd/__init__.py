@@ -218,14 +218,20 @@ def _grad_of_each(
     return tuple(None if column[0] is None else _torch.stack(column) for column in zip(*rows, strict=True))
 
 
+def is_view_replay_enabled() -> bool:
+    """Whether views are tracked for replay (``_force_original_view_tracking``)."""
+    return bool(_core._is_view_replay_enabled())
+
+
 def _shape_of(out: Any) -> Any:
     return out.node._input_metadata[out.output_nr].shape if isinstance(out, GradientEdge) else out.shape
 
 
 def _calculate_shape(output: Any, grad: Any, is_grads_batched: bool) -> tuple[Any, Any]:
     """The shapes of an output and of one gradient for it."""
-    shape = _shape_of(output)
-    return shape, (grad.shape[1:] if is_grads_batched else grad.shape)
+    if isinstance(output, Tensor) and output.is_nested and output.layout != _core.jagged:
+        return output._nested_tensor_size(), grad._nested_tensor_size()
+    return _shape_of(output), (grad.shape[1:] if is_grads_batched else grad.shape)
 
 
 def _tensor_backward(

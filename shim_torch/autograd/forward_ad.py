@@ -82,7 +82,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         )
     on = _core._pause_tangents(False)
     try:
-        dual = tensor.view_as(tensor)
+        dual = _same(tensor)
     finally:
         _core._pause_tangents(on)
     if on:
@@ -90,21 +90,27 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     return dual
 
 
+def _same(tensor: Any) -> Any:
+    """A view of the whole tensor; handlers of ``__torch_dispatch__`` see ``alias``."""
+    if _core._len_torch_dispatch_stack() or _is_of_python(tensor):
+        return _core.function("aten::alias")(tensor)
+    return tensor.view_as(tensor)
+
+
 def _laid_out_alike(tensor: Any, tangent: Any) -> bool:
     """Whether every view of the one is a view of the other: a tangent that is not is copied."""
-    if (
-        tensor.layout != _core.strided
-        or tangent.layout != _core.strided
-        or _is_of_python(tensor)
-        or _is_of_python(tangent)
-    ):
+    if tensor.layout != _core.strided or tangent.layout != _core.strided:
         return True
     strides = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
+    if type(tangent).__name__ == "BatchedTensor":  # items have no memory of their own
+        return all(n < 2 or a == b for n, a, b in strides)
+    if _is_of_python(tensor) or _is_of_python(tangent):
+        return True
     elements = [t.untyped_storage().nbytes() // t.element_size() for t in (tensor, tangent)]
     return (
         all(n < 2 or a == b for n, a, b in strides)
         and elements[0] == elements[1]
-        and tensor.storage_offset() == tangent.storage_offset()
+        and (tensor.storage_offset() == tangent.storage_offset() or tensor.numel() == 0)
         and (tensor.is_conj(), tensor.is_neg()) == (tangent.is_conj(), tangent.is_neg())
     )
 

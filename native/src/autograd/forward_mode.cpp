@@ -117,6 +117,12 @@ void write_with_history(const Tensor& view, const Tensor& base, const Tensor& ne
 
 // A view takes a tangent that has a history, or whose values a Python class holds, a batch of them: so must its base.
 bool shared_with_base(const Tensor& view, const Tensor& base, const Tensor& value) {
+  if (tangent_lies_as(*view, base) && view->is_conj == base->is_conj && view->is_neg == base->is_neg) {
+    const Tensor same = engine_ops().clone(value);  // the whole of the base: one tangent is both
+    set_tangent(base, same);
+    set_tangent(view, same);
+    return true;
+  }
   if (!base->is_contiguous() || view->numel() == 0) return false;
   Tensor whole = engine_ops().new_zeros(value, base->sizes());
   if (Tensor before = tangent_of(*base)) whole = engine_ops().add(whole, before);

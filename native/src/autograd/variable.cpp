@@ -64,6 +64,12 @@ bool has_layout_for(const TensorImpl& g, const TensorImpl& variable) {
   return true;
 }
 
+// A sparse gradient whose parts are spread from less memory is copied.
+bool has_own_parts(const TensorImpl& g) {
+  const SparseParts& p = *sparse_parts(g);
+  return p.indices->is_contiguous() && p.values->is_contiguous();
+}
+
 }  // namespace
 
 void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32_t holders) {
@@ -71,7 +77,7 @@ void accumulate_grad(const Tensor& variable, Tensor g, bool create_graph, uint32
   if (!meta.grad) {
     // Nobody else holds the tensor: it becomes the gradient. It may share its memory with another one, as in PyTorch.
     bool mine = !create_graph && g->use_count() <= holders && has_layout_for(*g, *variable);
-    mine = mine || (is_sparse(*g) && !create_graph && g->use_count() <= holders);
+    if (is_sparse(*g)) mine = !create_graph && g->use_count() <= holders && has_own_parts(*g);
     if (mine && SubclassOps::watched && SubclassOps::watched(g))
       meta.grad = SubclassOps::detach(g);
     else if (mine)

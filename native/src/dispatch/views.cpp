@@ -1,4 +1,5 @@
 // Views that operators give are tied to their bases (autograd: mark_view).
+#include "autograd/attributes.h"
 #include "dispatch/call.h"
 
 namespace shim {
@@ -10,6 +11,16 @@ void count_together(TensorImpl& base, TensorImpl& view) {  // whatever was done 
     view.own_version().reset();
 }
 
+namespace {
+
+// _force_original_view_tracking: a view of one result that is written to is made again by its operator.
+bool is_tracked(const TensorImpl& source, bool several) {
+  const AutogradMeta* m = source.autograd();
+  return view_replay() && !several && !is_sparse(source) && (!m || !m->base || m->replay);
+}
+
+}  // namespace
+
 void mark_views(Operator& op, const Value* args, size_t n, const Answer& result, bool several) {
   if (result.kind == Answer::tuple || result.kind == Answer::list)
     for (int64_t i = 0; i < result.i; ++i) mark_views(op, args, n, result.parts[i], true);
@@ -19,7 +30,8 @@ void mark_views(Operator& op, const Value* args, size_t n, const Answer& result,
   if (__builtin_expect(python_dispatch, 0)) count_together(*source, *view);
   if (is_sparse(*source) && op.formulas.empty())
     return;  // indices: PyTorch's views that are not differentiable have no base
-  if (__builtin_expect(python_dispatch, 0) && !has_data(*source) && !has_data(*view) && !is_sparse(*source))
+  if ((__builtin_expect(python_dispatch, 0) && !has_data(*source) && !has_data(*view) && !is_sparse(*source)) ||
+      __builtin_expect(is_tracked(*source, several), 0))
     mark_replayed_view(view, source, several, interpreter_calls.replay(op, args, n));
   else
     mark_view(view, source, several);

@@ -4,6 +4,7 @@
 #include "python/foreign.h"
 #include "python/builtin_types.h"
 #include "python/object_methods.h"
+#include "python/torch_function_state.h"
 
 namespace shim {
 
@@ -30,10 +31,11 @@ PyObject* no_device_given(PyObject* got) {
       type.c_str(), why.c_str());
 }
 
-PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"type", "index", nullptr};
-  static const char* device_names[] = {"device", nullptr};
+PyObject* device_new(PyTypeObject* self, PyObject* args, PyObject* kwargs) {
+  static const char *names[] = {"type", "index", nullptr}, *device_names[] = {"device", nullptr};
   PyObject *type = nullptr, *index = nullptr;
+  if (const OwnedRef no_keywords{PyDict_New()}; torch_function_mode_active())
+    return torch_function::dispatch(reinterpret_cast<PyObject*>(self), {}, args, kwargs ? kwargs : no_keywords.o);
   if (kwargs && PyDict_GetItemString(kwargs, "device")) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:device", const_cast<char**>(device_names), &type)) return nullptr;
   } else if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:device", const_cast<char**>(names), &type, &index)) {

@@ -27,6 +27,11 @@ using namespace torch_function;
 
 namespace {
 
+bool plain_seen = false;
+constexpr char kPlainMethod[] =
+    "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, please define "
+    "it as a classmethod.";
+
 bool has_hook(PyObject* o) { return protocol.hook_of(Py_TYPE(o)).o != nullptr; }
 
 }  // namespace
@@ -65,6 +70,10 @@ PyObject* torch_function::dispatch(
           return PyErr_Format(
               PyExc_TypeError, "%s: got a %s%s", public_name(callable).c_str(), Py_TYPE(o)->tp_name, foreign_note(o));
         const OwnedRef hook{PyObject_GetAttr(o, protocol.attribute)};
+        const bool plain = !mode && hook.o && PyMethod_Check(hook.o) && PyMethod_GET_SELF(hook.o) == o;
+        if (plain && (PyFunction_Check(callable) ? PyErr_WarnEx(PyExc_DeprecationWarning, kPlainMethod, level_outside())
+                                                 : warn_once(&plain_seen, kPlainMethod)) < 0)
+          return nullptr;
         PyObject* all[] = {nullptr, callable, types, args, kwargs};
         return hook.o ? PyObject_Vectorcall(hook, all + 1, 4 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr) : nullptr;
       });

@@ -204,6 +204,8 @@ def check_multiplied(outputs: list[Any], wanted: list[Any], masked: bool) -> Non
     for g, t in zip(grad(outputs, wanted, zeros, allow_unused=True, retain_graph=True), wanted, strict=True):
         if g is None:
             continue
+        if g.layout != t.layout:
+            raise GradcheckError(f"grad is incorrect layout (got {g.layout}, expected {t.layout})")
         moved = not _j.close(g, torch.zeros_like(g), 1e-5, 1e-8) if masked else bool((g != 0).any().item())
         if moved:
             raise GradcheckError("backward not multiplied by grad_output")

@@ -216,7 +216,10 @@ def _dual_inputs(inputs: tuple[Any, ...], tangents: dict[int, Any]) -> list[Any]
             found.append(x.detach())
         else:
             zeros = torch.zeros_like(x.detach())
-            found.append(make_dual(x.detach(), tangent if isinstance(tangent, Tensor) else zeros))
+            given = tangent if isinstance(tangent, Tensor) else zeros
+            if given._is_view():  # a function's own jvp is to see a tangent that is none, as its input
+                given = given.clone()
+            found.append(make_dual(x.detach(), given))
     return found
 
 

@@ -63,8 +63,8 @@ class _Context:
 
     def clear(self) -> None:
         """Forgets everything that was saved."""
-        self.tid_to_weakhandle.clear()
-        self.sid_to_tid.clear()
+        for kept in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid):
+            kept.clear()
 
 
 def _written(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

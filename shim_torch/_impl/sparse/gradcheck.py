@@ -7,6 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.sparse import coo
+from shim_torch._impl.surface.errors import GradcheckError
 from shim_torch._impl.table.calls import torch
 
 
@@ -50,6 +51,21 @@ class _Pattern:
             return coo.unsafe(p.indices, values, self.shape, coalesced=p.coalesced)
         return torch._sparse_compressed_tensor_unsafe(p.indices, p.plain, values, self.shape, layout=p.layout)
 
+    def watched(self, values: Any) -> Any:
+        """The tensor; a gradient for it that is sparse in other dimensions ends the check."""
+        made = self.tensor(values)
+        if made.requires_grad and made.layout == _core.sparse_coo:
+            made.register_hook(lambda g: _check_dims(g, made.sparse_dim(), made.dense_dim()))
+        return made
+
+
+def _check_dims(g: Any, sparse_dim: int, dense_dim: int) -> None:
+    if g is None or g.layout != _core.sparse_coo:
+        return
+    for name, wanted in (("sparse_dim", sparse_dim), ("dense_dim", dense_dim)):
+        if getattr(g, name)() != wanted:
+            raise GradcheckError(f"grad is sparse tensor, but has incorrect {name}")
+
 
 def as_sparse_gradcheck(gradcheck: Any) -> Any:
     """``gradcheck`` with ``masked``: only entries are varied; else every place, as of a dense tensor."""
@@ -64,7 +80,7 @@ def as_sparse_gradcheck(gradcheck: Any) -> Any:
         ]
 
         def of_values(*args: Any) -> Any:
-            restored = [a if p is None else p.tensor(a) for a, p in zip(args, patterns, strict=True)]
+            restored = [a if p is None else p.watched(a) for a, p in zip(args, patterns, strict=True)]
             result = func(*restored)
             if isinstance(result, (list, tuple)):
                 return tuple(_as_dense(r, masked) for r in result)

@@ -198,11 +198,14 @@ def get_float32_matmul_precision() -> str:
     return _precision.matmul_precision()
 
 
+_process_device: Any = None
+
+
 def set_default_device(device: Any) -> None:
     """Where factories put new tensors."""
-    _core.set_default_device(
-        None if device is None else _core.device(device) if not isinstance(device, _core.device) else device
-    )
+    global _process_device
+    _process_device = None if device is None else device if isinstance(device, _core.device) else _core.device(device)
+    _core.set_default_device(_process_device)
 
 
 def get_default_device() -> Any:

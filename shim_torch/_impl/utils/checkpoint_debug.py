@@ -74,6 +74,35 @@ def _traces(label: str, log: _Log) -> str:
     )
 
 
+_GUIDANCE = """
++------------------------------------------------------------------------------+
+ ERROR: Detected non-determinism while running activation checkpointing
+
+ You are seeing this error because you passed `debug=True` to checkpoint and
+ tensors to be saved during the original forward and differ between those saved
+ during recomputation. This can happen if different operators were ran in the
+ original forward and in the recomputation.
+
+ To identify where the mismatch may be coming from, you can do the following:
+
+ 1) Compare the operators ran during original forward and recomputation to
+    see where they differ. These operators are printed above in the order they
+    were executed.
+
+ 2) Review the stack trace for each operator to locate its invocation source.
+    Each operator's stack trace is printed in their execution order.
+
+ Note that the logs can be quite long. Here's how they are structured:
+ (Tip: you can Ctrl-f for these headers)
+
+ 1. Stack traces of the operators that ran in the original forward
+ 2. Stack traces of the operators that ran during recomputation
+ 3. Log of operators in the original forward and recomputation
+ 4. Error message                                             <--- You are here
+--------------------------------------------------------------------------------
+"""
+
+
 def _boxed(text: str) -> str:
     return f"{_RULE}|{text.center(78)}|\n+{'-' * 78}+\n"
 
@@ -97,11 +126,13 @@ def debug_contexts() -> tuple[Callable[[], Any], Callable[[CheckpointError], Non
             f"{_boxed('1. Stack traces of the operators that ran in the original forward')}\n{_traces('original', first)}\n"
             f"{_boxed('2. Stack traces of the operators that ran during recomputation')}\n{_traces('recompute', second)}\n"
             f"{_boxed('3. Log of operators in the original forward and recomputation')}"
-            "(Scroll up to correlate stack traces with each operation listed below.)\n\n"
+            "(Scroll up to correlate stack traces with each operation listed below. This\n"
+            " helps identify their source in the code.)\n\n"
             'IMPORTANT: Differences in "detach" calls between the original forward and the\n'
-            "           recomputation are expected and can be ignored.\n\n"
+            "           recomputation are expected. They are introduced by the checkpointing\n"
+            "           mechanism and can be ignored.\n\n"
             f"Operations executed during the original forward:\n\n{newline.join(first.lines)}\n\n"
-            f"Operations executed during recomputation:\n\n{newline.join(second.lines)}\n"
+            f"Operations executed during recomputation:\n\n{newline.join(second.lines)}\n{_GUIDANCE}"
         ) from error
 
     return lambda: (logged(0), logged(1)), fail

@@ -12,6 +12,6 @@ def _load() -> None:
     if not _LOADED:
         _LOADED.append("")
         for name in (
-            "properties", "history", "pointwise", "reductions", "products", "shapes", "indexing", "creation", "flex",
+            "properties", "history", "pointwise", "reductions", "products", "shapes", "indexing", "creation", "flex", "probes",
         ):  # fmt: skip
             import_module(f"shim_torch._impl.nested.{name}")

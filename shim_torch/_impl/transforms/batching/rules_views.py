@@ -23,8 +23,22 @@ def _strided(call: Call, args: Any, kwargs: Any) -> Any:
     """Strides of an item are those of the batch; so is the offset of its first one."""
     given = bound(call.func, args, kwargs)
     value = given["self"].value
-    size, stride = (value.shape[0], *given["size"]), (value.stride(0), *given["stride"])
-    return wrap(call, call.func(value, size, stride, given.get("storage_offset")))
+    size, stride, offset = list(given["size"]), list(given["stride"]), given.get("storage_offset")
+    _check_within_item(value, size, stride, value.storage_offset() if offset is None else offset)
+    return wrap(call, call.func(value, (value.shape[0], *size), (value.stride(0), *stride), offset))
+
+
+def _check_within_item(value: Any, size: list[int], stride: list[int], start: int) -> None:
+    """RuntimeError where elements lie outside the memory from an item's first element to its last."""
+    first = value.storage_offset()
+    last = first + sum((n - 1) * s for n, s in zip(value.shape[1:], value.stride()[1:], strict=True))
+    end = start + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if 0 not in size and 0 not in value.shape and not first <= start <= end <= last:
+        raise RuntimeError(
+            f"result = tensor.as_strided({size}, {stride}, {start}) can access memory outside of `tensor`. `result` can access some "
+            f"memory in range [{start}, {end + 1}], but `tensor` can only access some memory in range [{first}, {last + 1}]. This is "
+            "not supported inside of vmap, please try to rewrite the `as_strided` call as a sequence of PyTorch view operations"
+        )
 
 
 @rule("new_empty_strided")
