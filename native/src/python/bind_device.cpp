@@ -34,8 +34,10 @@ PyObject* no_device_given(PyObject* got) {
 PyObject* device_new(PyTypeObject* self, PyObject* args, PyObject* kwargs) {
   static const char *names[] = {"type", "index", nullptr}, *device_names[] = {"device", nullptr};
   PyObject *type = nullptr, *index = nullptr;
-  if (const OwnedRef no_keywords{PyDict_New()}; torch_function_mode_active())
-    return torch_function::dispatch(reinterpret_cast<PyObject*>(self), {}, args, kwargs ? kwargs : no_keywords.o);
+  if (torch_function_mode_active() && level_outside() == 1) {  // not of our own code
+    const OwnedRef keywords{kwargs ? Py_NewRef(kwargs) : PyDict_New()};
+    return torch_function::dispatch(reinterpret_cast<PyObject*>(self), {}, args, keywords);
+  }
   if (kwargs && PyDict_GetItemString(kwargs, "device")) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:device", const_cast<char**>(device_names), &type)) return nullptr;
   } else if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:device", const_cast<char**>(names), &type, &index)) {

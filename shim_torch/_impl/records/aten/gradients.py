@@ -171,7 +171,7 @@ for _kind in ("bilinear", "bicubic", "lanczos"):
     aten(f"_upsample_{_kind}2d_aa_backward")(_smooth(f"_upsample_{_kind}2d_aa"))
 
 
-@aten("_grid_sampler_2d_cpu_fallback")
+@aten("_grid_sampler_2d_cpu_fallback", public=True)
 def _grid_sampler_2d_cpu_fallback(input, grid, interpolation_mode, padding_mode, align_corners):
     return ops.grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
 
