@@ -106,7 +106,7 @@ torch.set_default_dtype(torch.float64)
 y.sum().backward()
 print(x.grad, torch.eye(2).cumsum(0).dtype)"""
     assert run(code).splitlines() == [
-        "['cumprod'] cpu CumprodBackward0",
+        "['device', 'cumprod'] cpu CumprodBackward0",
         "tensor([2., 1.], dtype=torch.float32) torch.float64",
     ]
 
