@@ -1,11 +1,28 @@
 // The call of a compiled function, and who ends, pauses or waits for what it defers.
 #include "trace/running.h"
 
+#include <chrono>
+#include <thread>
+
 #include "core/interpreter_lock.h"
 #include "cuda/driver.h"
 #include "trace/calls.h"
 
 namespace shim::trace {
+
+bool may_trace() { return !current() && !runs_whole; }
+
+void wait_for_others() {
+  while (current() && current()->runs_elsewhere()) {
+    const Unlocked others_run;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+void run_for_others() {
+  wait_for_others();
+  if (Session* s = current()) s->unwatch(), s->flush();
+}
 
 void enter_operator() {
   if (Session* s = current(); s && s->on_this_thread()) ++s->inside_operators;
@@ -52,6 +69,16 @@ Running::~Running() {
   cuda::run_waiting.store(nullptr, std::memory_order_relaxed);
   set_tracing(false);
   set_current(nullptr);
+}
+
+void Session::tell() const {
+  ++told.calls;
+  told.deferred += deferred;
+  told.at_once += at_once;
+  told.runs += flushes;
+  told.programs += programs;
+  told.backwards += backwards;
+  for (const Because& b : reasons) ++told.reasons[b];
 }
 
 bool is_traced_here() { return tracing && current()->on_this_thread() && !current()->apart; }

@@ -1,7 +1,6 @@
 #include "trace/session.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "autograd/streams.h"
@@ -22,20 +21,6 @@ uint32_t last_number = 0;
 
 Session* current() { return session; }
 void set_current(Session* s) { session = s; }
-
-bool may_trace() { return !session && !runs_whole; }
-
-void wait_for_others() {
-  while (session && session->runs_elsewhere()) {
-    const Unlocked others_run;
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
-}
-
-void run_for_others() {
-  wait_for_others();
-  if (session) session->unwatch(), session->flush();
-}
 
 bool (*Session::run_by_backend)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>&) = nullptr;
 void (*Session::failed)(const TreeNode&) = nullptr;
@@ -61,16 +46,6 @@ Session::~Session() {
   unwatch();
   show_all();
   now_->clear();
-}
-
-void Session::tell() const {
-  ++told.calls;
-  told.deferred += deferred;
-  told.at_once += at_once;
-  told.runs += flushes;
-  told.programs += programs;
-  told.backwards += backwards;
-  for (const Because& b : reasons) ++told.reasons[b];
 }
 
 TreeNode* Session::add(std::shared_ptr<TreeNode> node) {
