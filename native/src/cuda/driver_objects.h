@@ -38,7 +38,7 @@ void destroy_event(CUevent);
 
 BlockPool* begin_graph(int device, CUstream, int mode, BlockPool* shared);  // null: a pool of its own
 CUgraphExec end_graph(int device, CUstream, BlockPool*);
-void launch_graph(int device, CUgraphExec);  // on the current stream
+void launch_graph(int device, CUgraphExec);   // on the current stream
 void destroy_graph(CUgraphExec, BlockPool*);  // null: there is none
 
 }  // namespace shim::cuda
