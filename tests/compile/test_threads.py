@@ -191,3 +191,21 @@ def test_an_error_in_another_thread():
 
         with pytest.raises((IndexError, RuntimeError)):
             raise torch.compile(f)(torch.ones(3), torch.tensor([5]))[0]
+
+
+def test_a_body_that_waits_for_a_thread():
+    """The thread is not to wait for what waits for it."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def backend(graph, inputs):
+        def run(*args):
+            with ThreadPoolExecutor(2) as pool:
+                seen = list(pool.map(lambda t: float(t.sum()), args))
+            assert seen == [float(t.sum()) for t in args]
+            return graph(*args)
+
+        return run
+
+    f = torch.compile(lambda x, y: (x + y) * 2, backend=backend)
+    for i in range(2):
+        assert f(torch.full((3,), float(i)), torch.ones(3)).tolist() == [2.0 * (i + 1)] * 3

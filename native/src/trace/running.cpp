@@ -19,8 +19,26 @@ void wait_for_others() {
   }
 }
 
+namespace {
+
+// Whether no other thread runs what is deferred. One that does may wait for this one, in a body or a backend's graph: after a second nobody
+// waits any more for what is there.
+bool others_ran() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point latest = Clock::now() + std::chrono::seconds(1);
+  for (Session* s; (s = current()) && s->runs_elsewhere();) {
+    if (Clock::now() > latest) s->others_go_on = true;
+    if (s->others_go_on) return false;
+    const Unlocked others_run;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  return true;
+}
+
+}  // namespace
+
 void run_for_others() {
-  wait_for_others();
+  if (!others_ran()) return;
   if (Session* s = current()) s->unwatch(), s->flush();
 }
 
@@ -35,6 +53,7 @@ void leave_operator() {
 void run_deferred(const Storage& s) {
   if (current()) {
     const Locked lock;
+    if (!s.hidden()) return void(others_ran());
     wait_for_others();
     if (!s.hidden()) return;
     Session* session = current();

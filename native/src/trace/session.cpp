@@ -234,6 +234,7 @@ void Session::flush() {
   const LockKept kept(!alone);
   Storage::others_wait.store(!alone, std::memory_order_relaxed);
   flushing_ = true;
+  others_go_on = false;
   flusher_ = std::this_thread::get_id();
   struct Done {
     bool& flag;

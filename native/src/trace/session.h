@@ -45,6 +45,7 @@ class Session {
   void leave_tree() { following_ = false; }
   TreeNode* add(std::shared_ptr<TreeNode>);  // behind the node that it is at
   bool on_this_thread() const { return thread_ == std::this_thread::get_id(); }
+  bool others_go_on = false;  // while what is deferred runs
   bool runs_elsewhere() const { return flushing_ && flusher_ != std::this_thread::get_id(); }
   bool same_modes() const {
     return (default_dtype_ == default_dtype() || !looks_at(Check::modes)) && current_device_ == device_of_factories();
@@ -172,6 +173,6 @@ void set_current(Session*);
 inline bool runs_whole = false;  // a call that is known whole (trace/whole.h), which has no session
 bool may_trace();                // no compiled function runs, in no thread
 void wait_for_others();          // until no other thread runs what is deferred
-void run_for_others();           // by a thread that is not the session's: what is deferred has run then
+void run_for_others();           // by a thread that is not the session's
 
 }  // namespace shim::trace
