@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -209,3 +211,67 @@ def test_a_body_that_waits_for_a_thread():
     f = torch.compile(lambda x, y: (x + y) * 2, backend=backend)
     for i in range(2):
         assert f(torch.full((3,), float(i)), torch.ones(3)).tolist() == [2.0 * (i + 1)] * 3
+
+
+LATE = {
+    "item": lambda t: t[-1].item(),
+    "operator": lambda t: float((t[-1:] + 0).sum()),
+    "numpy": lambda t: float(t.numpy()[-1]),
+    "address": lambda t: ctypes.c_float.from_address(t.data_ptr() + 4 * (t.numel() - 1)).value,
+}
+
+
+@pytest.mark.parametrize("read", LATE)
+def test_another_thread_reads_while_a_backend_works(read):
+    """It waits for what the graph writes to an argument."""
+    works, answers = threading.Event(), []
+
+    def backend(graph, inputs):
+        def run(*args):
+            works.set()
+            time.sleep(0.1)  # another thread has the lock
+            return graph(*args)
+
+        return run
+
+    def reads(x):
+        works.wait(60)
+        answers.append(LATE[read](x))
+
+    f = torch.compile(lambda x: x.mul_(2), backend=backend)
+    for i in range(2):
+        works.clear()
+        x = torch.ones(1000)
+        thread = threading.Thread(target=reads, args=(x,))
+        thread.start()
+        f(x)
+        thread.join()
+    assert answers == [2.0, 2.0]
+
+
+def test_the_lock_is_kept_while_a_program_runs():
+    """A read that nothing of ours sees: what was written before another thread was told of it is there."""
+    x = torch.ones(6_000_000)
+    last = x.untyped_storage()
+    told, answers = threading.Event(), []
+
+    def f(x, told):
+        for _ in range(6):
+            x.mul_(-1)
+        x.mul_(2)
+        told.set()
+        return x
+
+    def reads():
+        told.wait(60)
+        answers.append(last[6_000_000 * 4 - 1])
+
+    compiled = torch.compile(f)
+    for i in range(4):
+        x.fill_(1)
+        told.clear()
+        thread = threading.Thread(target=reads)
+        thread.start()
+        compiled(x, told)
+        thread.join()
+    assert answers == [64] * 4  # the last byte of 2.0
