@@ -239,7 +239,7 @@ def test_another_thread_reads_while_a_backend_works(read):
         answers.append(LATE[read](x))
 
     f = torch.compile(lambda x: x.mul_(2), backend=backend)
-    for i in range(2):
+    for _ in range(2):
         works.clear()
         x = torch.ones(1000)
         thread = threading.Thread(target=reads, args=(x,))
@@ -267,7 +267,7 @@ def test_the_lock_is_kept_while_a_program_runs():
         answers.append(last[6_000_000 * 4 - 1])
 
     compiled = torch.compile(f)
-    for i in range(4):
+    for _ in range(4):
         x.fill_(1)
         told.clear()
         thread = threading.Thread(target=reads)

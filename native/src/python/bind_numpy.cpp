@@ -106,6 +106,7 @@ PyObject* to_numpy(TensorImpl* t) {
     strides[i] = t->strides_data()[i] * npy_intp(t->itemsize());
   }
   static char nothing[64];
+  t->storage()->settle();
   void* data = t->data();
   if (!data) data = nothing;
   PyObject* array = PyArray_NewFromDescr(&PyArray_Type, d, t->dim(), dims, strides, data, NPY_ARRAY_WRITEABLE, nullptr);
