@@ -139,7 +139,9 @@ def test_the_state_of_provide(tmp_path):
     made.mkdir()
     provide._fill(made, made.name, "2.13.0")
     assert provide.state(tmp_path) == "torch 2.13.0 is what `provide` wrote"
-    (made / "INSTALLER").write_text("pip\n")
+    (made / "INSTALLER").write_text("pip\n")  # from a wheel of ours, as in the environment of a build
+    assert provide.state(tmp_path) == "torch 2.13.0 is what `provide` wrote"
+    (made / "WHEEL").write_text("Wheel-Version: 1.0\nGenerator: setuptools (80.9.0)\nRoot-Is-Purelib: false\n")
     assert provide.state(tmp_path) == "torch 2.13.0 is installed, and no work of `provide`"
 
 
