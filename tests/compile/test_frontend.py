@@ -207,3 +207,29 @@ def test_a_thread_that_starts_in_the_call():
     for _ in range(3):
         assert compiled(torch.ones(2)).tolist() == [6.0, 6.0]
     assert results == [[4.0, 4.0]] * 3
+
+
+@pytest.mark.parametrize(
+    ("setting", "f", "kept"),
+    [
+        ("capture_dynamic_output_shape_ops", lambda x: (x + 1)[(x > 0).nonzero()[:, 0]] * 2, False),
+        ("capture_scalar_outputs", lambda x: x * int(x.sum()) + float(x[0]) + x[1].item(), False),
+        ("capture_scalar_outputs", lambda x: x * 2 if x.sum() > 0 else x, True),
+        ("capture_scalar_outputs", lambda x: x * x.tolist()[0], True),
+    ],
+)
+def test_settings_that_let_a_graph_go_on(setting, f, kept):
+    """Shapes that depend on values, and numbers that are read, are no breaks where a setting says so; what decides still is one."""
+    given = [torch.tensor([1.0, 2.0, -3.0]), torch.tensor([2.0, 5.0, 4.0, 1.0]), torch.tensor([3.0, -1.0])]
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        torch.compile(f, fullgraph=True)(given[0])
+    with torch._dynamo.config.patch({setting: True}):
+        compiled = torch.compile(f, fullgraph=True)
+        if kept:
+            with pytest.raises(torch._dynamo.exc.Unsupported):
+                compiled(given[0])
+            return
+        for _ in range(3):
+            for x in given:
+                assert torch.equal(compiled(x), f(x))
+        assert not torch._dynamo.explain(f)(given[0]).break_reasons

@@ -9,6 +9,7 @@
 #include "python/object_methods.h"
 #include "python/tensor_type.h"
 #include "python/torch_dispatch.h"
+#include "trace/running.h"
 
 namespace shim {
 
@@ -28,7 +29,7 @@ PyObject* sparse_item(PyObject* self) {
   return PyObject_CallMethod(owned(PyObject_CallMethod(self, "to_dense", nullptr)), "item", nullptr);
 }
 
-PyObject* item_method(PyObject* self, PyObject*) {
+PyObject* number_of(PyObject* self, bool decides = false) {
   if (__builtin_expect(python_dispatch, 0) && wants_dispatch(&self, 1)) {
     static Operator* op = find_operator("aten::_local_scalar_dense", "");
     if (op) return call_torch_dispatch(*op, &self, 1);
@@ -38,9 +39,11 @@ PyObject* item_method(PyObject* self, PyObject*) {
     CHECK(Kind::Runtime, t->numel() == 1, "a Tensor with ", t->numel(), " elements cannot be converted to Scalar");
     if (is_sparse(*t)) return sparse_item(self);
     CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
+    if (!decides) trace::before_number(*t->storage());
     return number_object(on_cpu(t)->data(), t->dtype());
   });
 }
+PyObject* item_method(PyObject* self, PyObject*) { return number_of(self); }
 
 PyObject* list_of(TensorImpl* t, const char* p, int dim) {
   if (dim == t->dim()) return number_object(p, t->dtype());
@@ -69,14 +72,14 @@ bool truth_of(PyObject* self) {
   const int64_t n = unwrap(self)->numel();
   CHECK(Kind::Runtime, n, "Boolean value of Tensor with no values is ambiguous");
   CHECK(Kind::Runtime, n == 1, "Boolean value of Tensor with more than one value is ambiguous");
-  const int r = PyObject_IsTrue(owned(item_method(self, nullptr)));
+  const int r = PyObject_IsTrue(owned(number_of(self, true)));
   if (r < 0) throw PythonError();
   return r;
 }
 
 PyObject* converted(PyObject* self, PyObject* (*to)(PyObject*), const char* real_type = nullptr) {
   CHECK(Kind::Value, unwrap(self)->numel() == 1, "only one element tensors can be converted to Python scalars");
-  OwnedRef value = owned(item_method(self, nullptr));
+  OwnedRef value = owned(number_of(self));
   if (real_type && PyComplex_Check(value.o)) {
     CHECK(Kind::Runtime, PyComplex_ImagAsDouble(value) == 0, "value cannot be converted to type ", real_type,
         " without overflow");

@@ -103,6 +103,7 @@ void set_session_hooks() {
   Session::run_by_backend = run_by_backend;
   Session::failed = failed_at;
   Session::who_asks = who_asks;
+  Session::no_break = no_break;
   Session::on_break = raise_unsupported;
   rule_of = rule_by_record;
   install_traced_calls();

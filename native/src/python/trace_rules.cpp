@@ -61,6 +61,15 @@ Break who_asks(const char* reason) {
   return b;
 }
 
+// torch._dynamo.config.capture_scalar_outputs, capture_dynamic_output_shape_ops.
+bool no_break(Asks asks) {
+  const OwnedRef modules = owned(PyObject_GetAttrString(owned(PyImport_ImportModule("sys")), "modules"));
+  PyObject* config = PyDict_GetItemString(modules, "shim_torch._dynamo.config");
+  if (!config) return false;
+  const char* name = asks == Asks::shape ? "capture_dynamic_output_shape_ops" : "capture_scalar_outputs";
+  return PyObject_IsTrue(owned(PyObject_GetAttrString(config, name))) == 1;
+}
+
 void failed_at(const TreeNode& node) {
   guarded([]() -> int { throw; });
 #if PY_VERSION_HEX >= 0x030b0000

@@ -11,6 +11,7 @@ namespace shim {
 
 const trace::Rule& rule_by_record(Operator&);
 trace::Break who_asks(const char* reason);
+bool no_break(trace::Asks);
 extern PyObject *deferral_rule,
     *condition_rule;                               // of a record: None or why its calls run at once; what else decides
 PyObject* described_node(const trace::TreeNode&);  // trace_described.cpp

@@ -167,7 +167,7 @@ void run_traced(Operator& op, Value* args, size_t n, Result& r) {
     if (s->tree().leaves.contains(&op) && !taken_apart(*s, op)) run_before(*s, op, args, n);
     return run_at_once(op, args, n, r);
   }
-  if (const Rule& rule = rule_of(op); !rule.shape.empty()) s->asked(nullptr, rule.shape.c_str());
+  if (const Rule& rule = rule_of(op); !rule.shape.empty()) s->asked(nullptr, rule.shape.c_str(), Asks::shape);
   if (s->any_deferred_on_cuda() && rule_of(op).library) s->flush();  // it may look at streams
   run_before(*s, op, args, n);
   {

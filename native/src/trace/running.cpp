@@ -106,6 +106,11 @@ void run_what_is_deferred() {
   if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
 }
 
+void before_number(const Storage& s) {
+  if (s.hidden() && current() && current()->on_this_thread() && !inside_traced)
+    current()->asked(&s, nullptr, Asks::number);
+}
+
 void end_graph(std::string_view reason) {
   if (current() && current()->on_this_thread() && !inside_traced)
     current()->asked(nullptr, std::string(reason).c_str());

@@ -23,6 +23,7 @@ void resume(int64_t was);
 void enter_operator();
 void leave_operator();
 
-void run_deferred(const Storage&);  // Storage::run_deferred
+void before_number(const Storage&);  // its one number is read, and decides nothing
+void run_deferred(const Storage&);   // Storage::run_deferred
 
 }  // namespace shim::trace

@@ -25,6 +25,7 @@ void set_current(Session* s) { session = s; }
 bool (*Session::run_by_backend)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>&) = nullptr;
 void (*Session::failed)(const TreeNode&) = nullptr;
 Break (*Session::who_asks)(const char*) = nullptr;
+bool (*Session::no_break)(Asks) = nullptr;
 void (*Session::on_break)(const Break&) = nullptr;
 
 Session::Lists Session::lists_[2];
@@ -182,11 +183,11 @@ void Session::went(TreeNode& node, std::span<const Tensor> results) {
   ++learned;
 }
 
-void Session::asked(const Storage* storage, const char* reason) {
+void Session::asked(const Storage* storage, const char* reason, Asks asks) {
   CHECK(Kind::Runtime, !flushing_, "a compiled operator reads memory that is not among its arguments");
   Break b = who_asks ? who_asks(reason) : Break{};
   b.operators = at_->depth;
-  const bool told = !inside_operators && !apart;
+  const bool told = !inside_operators && !apart && !(asks != Asks::values && no_break && no_break(asks));
   const bool again = !breaks.empty() && breaks.back().line == b.line && breaks.back().file == b.file &&
                      breaks.back().operators == b.operators;  // a line that asks several times
   if (!again && told) breaks.push_back(b);

@@ -20,6 +20,12 @@ struct Break {  // somebody asked for values
   size_t operators = 0;  // that had run or were deferred before
 };
 
+enum class Asks : uint8_t {
+  values,
+  number,
+  shape
+};  // a number: item(), int(), float(); a shape that depends on values
+
 struct Because {  // an operator ran at once; a null one is torch.compile, which left something out
   const Operator* op;
   const char* why;  // lives for as long as the process
@@ -87,7 +93,7 @@ class Session {
   void flush();
   void flush_last();  // at the end of the call
   // Somebody asks for hidden memory. `reason`: what is known of who.
-  void asked(const Storage*, const char* reason);
+  void asked(const Storage*, const char* reason, Asks = Asks::values);
   // Memory of what ran is watched between operators: whoever asks for it breaks the graph.
   void unwatch();              // while one runs
   void watch(const Storage&);  // from now on
@@ -113,6 +119,7 @@ class Session {
   // While an exception that the node's operator threw is handled: throws it again, with the line that called it.
   static void (*failed)(const TreeNode&);
   static Break (*who_asks)(const char* reason);
+  static bool (*no_break)(Asks);          // by a setting of torch._dynamo.config: the graph goes on
   static void (*on_break)(const Break&);  // of one that allows none; throws
   bool breaks_forbidden = false;
   bool learns = true;                                   // what is on no known way; else it runs as it is from there on
