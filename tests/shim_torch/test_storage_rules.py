@@ -162,3 +162,19 @@ def test_set_refuses_what_reaches_outside_of_the_storage_and_leaves_the_tensor_a
             torch.as_strided(x, (2,), (1,), offset)
     y.set_(x.untyped_storage(), 5, (3, 4), (4, 1))
     assert y[0].tolist() == [5, 6, 7, 8] and x.untyped_storage().nbytes() == 68
+
+
+@pytest.mark.parametrize("step", [-1, 2])
+def test_bytes_are_assigned_in_steps_of_one(step):
+    s = torch.arange(6, dtype=torch.uint8).untyped_storage()
+    with pytest.raises(RuntimeError, match=f"Trying to slice with a step of {step}, but only a step of 1 is supported"):
+        s[::step] = 9
+    s[4:1] = 9
+    assert list(s) == [0, 1, 2, 3, 4, 5]
+    s[1:-3] = 9
+    assert list(s) == [0, 9, 9, 3, 4, 5]
+
+
+def test_set_warn_always_takes_a_truth():
+    with pytest.raises(RuntimeError, match="setWarnOnlyOnce expects a bool, but got int"):
+        torch.set_warn_always(3)

@@ -1,5 +1,7 @@
 #include "ops/storage_copy.h"
 
+#include <cstring>
+
 #include "core/error.h"
 #include "core/lazy_clone.h"
 #include "ops/kernels.h"
@@ -35,13 +37,13 @@ void copy_bytes(Storage& to, Storage& from, bool non_blocking) {
   if (&from != &to && from.data() != to.data() && from.nbytes()) copy_(bytes_of(to), bytes_of(from), non_blocking);
 }
 
-void fill_bytes(Storage& s, int64_t start, int64_t stop, int64_t step, uint8_t value) {
+void fill_bytes(Storage& s, int64_t start, int64_t stop, uint8_t value) {
   CHECK(Kind::NotImplemented, s.device().is_cpu(),
       "torch.UntypedStorage: assignment to bytes of a CUDA storage is not supported");
   CHECK(Kind::Runtime, !without_memory(s),
       "The tensor has a non-zero number of elements, but its data is not allocated yet.");
   own_data(s);
-  for (int64_t i = start; i < stop; i += step) static_cast<uint8_t*>(s.data())[i] = value;
+  if (start < stop) std::memset(static_cast<uint8_t*>(s.data()) + start, value, size_t(stop - start));
 }
 
 }  // namespace shim

@@ -10,6 +10,6 @@ Ref<Storage> copy_of(Storage&, Device);
 Ref<Storage> storage_on(Storage&, Device);  // itself where it is there
 void copy_bytes(Storage& to, Storage& from, bool non_blocking);
 // To each byte from `start` to `stop`, `step` apart.
-void fill_bytes(Storage&, int64_t start, int64_t stop, int64_t step, uint8_t value);
+void fill_bytes(Storage&, int64_t start, int64_t stop, uint8_t value);
 
 }  // namespace shim

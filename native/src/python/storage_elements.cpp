@@ -25,6 +25,10 @@ int storage_assign(PyObject* o, PyObject* key, PyObject* value) {
   Py_ssize_t start, stop, step = 1;
   if (PySlice_Check(key)) {
     if (PySlice_Unpack(key, &start, &stop, &step) < 0) return -1;
+    if (step != 1)
+      return PyErr_Format(
+                 PyExc_RuntimeError, "Trying to slice with a step of %zd, but only a step of 1 is supported", step),
+             -1;
     PySlice_AdjustIndices(Py_ssize_t(s->nbytes()), &start, &stop, step);
   } else {
     start = PyNumber_AsSsize_t(key, PyExc_IndexError);
@@ -36,7 +40,7 @@ int storage_assign(PyObject* o, PyObject* key, PyObject* value) {
   }
   const long v = PyLong_AsLong(value);
   if (v == -1 && PyErr_Occurred()) return -1;
-  return assigned([&] { fill_bytes(*s, start, stop, step, uint8_t(v)); });
+  return assigned([&] { fill_bytes(*s, start, stop, uint8_t(v)); });
 }
 
 }  // namespace shim

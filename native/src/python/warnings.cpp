@@ -11,7 +11,7 @@ namespace {
 bool always = false;
 
 void set_warn_always(PyObject* on) {
-  CHECK(Kind::Type, PyBool_Check(on), "setWarnOnlyOnce expects a bool, but got ", Py_TYPE(on)->tp_name);
+  CHECK(Kind::Runtime, PyBool_Check(on), "setWarnOnlyOnce expects a bool, but got ", Py_TYPE(on)->tp_name);
   always = on == Py_True;
 }
 
