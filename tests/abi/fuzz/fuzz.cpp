@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "abi/aten_call.h"
+#include "abi/operators.h"
 #include "ops/kernels.h"
 
 void rows(uint64_t seed);
@@ -111,15 +112,20 @@ void consume(Cell* stack, uint64_t args, uint64_t returns) {
   if (args % 7 == 3) throw std::runtime_error("a kernel that fails");
 }
 
-const Schema* schema_of(const char* name, const char*) {
+}  // namespace
+
+// In the place of the operator table (abi/operators.h).
+const Schema* shim::abi::schema_of_operator(const char* name, const char*) {
   for (const Made& m : made)
     if (m.name == name) return &m.schema;
   return nullptr;
 }
 
+namespace {
+
 // In the place of the interpreter: takes the arguments, and sometimes fails after that.
 void dispatch(const char* name, const char*, Cell* stack, bool) {
-  const Schema& s = *schema_of(name, "");
+  const Schema& s = *schema_of_operator(name, "");
   consume(stack, s.args.size(), s.returns.size());
 }
 
@@ -265,7 +271,6 @@ int main(int argc, char** argv) {
         torch_library_impl(library, made[n].name.substr(6).c_str(), consume, 0))
       std::abort();
   }
-  host().schema = schema_of;
   host().dispatch = dispatch;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   uint64_t rounds = 0, failures = 0;

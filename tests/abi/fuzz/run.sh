@@ -4,11 +4,11 @@ set -euo pipefail
 cd "$(dirname "$0")/../../.."
 out=${FUZZ_BUILD:-build/fuzz}
 mkdir -p "$out"
-# What asks for linear layers (convolutions, recurrent layers) is no part of the interface.
+# What asks for linear layers (convolutions, recurrent layers) is no part of the interface; the table that calls go to is fuzz.cpp's own.
 kernels="$out/generated/cuda/embedded_kernels.cpp"
 mkdir -p "$out/generated/cuda/entries"
 ${PYTHON:-python3} tools/embed_kernels.py native/src "$kernels" "$out/generated/cuda/entries"
-sources="$kernels $(grep -L '"ops/linear.h"' native/src/{abi,core,cpu,autograd,ops,cuda}/*.cpp tests/abi/fuzz/*.cpp)"
+sources="$kernels $(grep -L -e '"ops/linear.h"' -e '"dispatch/' native/src/{abi,core,cpu,autograd,ops,cuda}/*.cpp tests/abi/fuzz/*.cpp)"
 flags="-std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -D_GLIBCXX_ASSERTIONS -fwrapv -Inative/src -Ishim_torch/include -I$out/generated"
 objects=()
 for source in $sources; do
