@@ -1,8 +1,8 @@
 // CUDA C++ on the host: a block's threads are coroutines that run in turn, each to its next barrier. Included before one of our
 // CUDA sources by compile.py, which also writes its table of kernels.
 #include <dlfcn.h>
-#include <sched.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -53,7 +53,8 @@ static inline void __syncthreads() { wait_for(kBlock); }
 static inline void __syncwarp(unsigned = 0) { wait_for(kWarp); }
 static inline void __threadfence() {}
 static inline void __threadfence_system() {}
-static inline void __nanosleep(unsigned) { sched_yield(); }
+// Not sched_yield(): beside busy processes a turn takes milliseconds.
+static inline void __nanosleep(unsigned) { usleep(20); }
 static bool trapped;  // the kernel is over, and so is the device
 [[noreturn]] static inline void __trap() {
   reinterpret_cast<void (*)()>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simulated_trap"))();
