@@ -114,6 +114,13 @@ void check_overlaps(const TensorImpl& target, const Operator& f, const Value* ar
   each_tensor(args, n, [&](TensorImpl& read) { check_overlap(target, read, f); });
 }
 
+Tensor call_for_tensor(Operator& op, Value* args, size_t n) {
+  Result r;
+  call_operator(op, args, n, r);
+  CHECK(Kind::Type, r.tensor(), op.schema.name, " gave no tensor");
+  return Tensor(r.tensor());
+}
+
 static void mark_result(Operator& op, const Value* args, size_t n, const Answer& result) {
   if (op.kind == Operator::View && n > 0 && args[0].is_tensor() && !below_handler) mark_views(op, args, n, result);
 }

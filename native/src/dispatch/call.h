@@ -13,6 +13,7 @@ namespace shim {
 
 // `args` are values in the schema's order, which outlive the call; some may be replaced.
 void call_operator(Operator&, Value* args, size_t n, Result&);  // all of it, profiled too
+Tensor call_for_tensor(Operator&, Value* args, size_t n);       // TypeError where it gives none
 void call_below_modes(
     Operator&, Value* args, size_t n, Result&);  // once autocast, the default device and vmap had their say
 void run_functional(Operator&, Value* args, size_t n, Result&);  // native, else body; no history

@@ -24,10 +24,7 @@ class EngineCall {
   template <class... A> explicit EngineCall(Operator& op, const A&... args) : op_(op) { (put(args), ...); }
   Tensor result() {
     const Locked lock;
-    Result r;
-    call_operator(op_, args_, op_.schema.args.size(), r);
-    CHECK(Kind::Type, r.tensor(), op_.schema.name, " gave no tensor");
-    return Tensor(r.tensor());
+    return call_for_tensor(op_, args_, op_.schema.args.size());
   }
 
  private:

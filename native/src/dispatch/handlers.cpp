@@ -84,10 +84,7 @@ void show_parts(Operator& op, const Value* args, size_t n, Result& r) {
   TensorImpl* given = r.tensor();
   if (!given || std::none_of(args, args + n, [&](const Value& v) { return v.is_tensor() && v.t == given; })) return;
   Value self = tensor_value(Tensor(given));  // never the argument: a history is recorded on it
-  Result apart;
-  call_operator(detach_operator(), &self, 1, apart);
-  CHECK(Kind::Type, apart.tensor(), "detach gave no tensor");
-  const Tensor result(apart.tensor());
+  const Tensor result = call_for_tensor(detach_operator(), &self, 1);
   r.clear();
   r.give(result);
 }

@@ -64,19 +64,12 @@ const IndexOperators& operators() {
   return found;
 }
 
-Tensor result_of(Operator& op, Value* args, size_t n) {
-  Result r;
-  call_operator(op, args, n, r);
-  CHECK(Kind::Type, r.tensor(), op.schema.name, " gave no tensor");
-  return Tensor(r.tensor());
-}
-
 Tensor applied_by_operator(const Tensor& t, const ViewStep& s) {
   const auto number = [](int64_t n) { return Value(Value::integer, n); };
   Value args[] = {tensor_value(t), number(s.dim), number(s.start), number(s.end), number(s.by)};
-  if (s.kind == ViewStep::select) return result_of(*operators().select, args, 3);
-  if (s.kind == ViewStep::slice) return result_of(*operators().slice, args, 5);
-  return result_of(*operators().unsqueeze, args, 2);
+  if (s.kind == ViewStep::select) return call_for_tensor(*operators().select, args, 3);
+  if (s.kind == ViewStep::slice) return call_for_tensor(*operators().slice, args, 5);
+  return call_for_tensor(*operators().unsqueeze, args, 2);
 }
 
 // Whether it broadcasts to the view as it is. One in the same memory that has to be spread is not for here.
@@ -113,13 +106,13 @@ Tensor index_by(const Tensor& t, const Tensor& indices) {
   if (indices->dtype() != DType::i64 && (!mask || (GradMode::enabled() && t->requires_grad()))) return {};
   const Value item = tensor_value(indices);
   Value args[] = {tensor_value(t), {Value::list, 1, &item}};
-  return result_of(*operators().index, args, 2);
+  return call_for_tensor(*operators().index, args, 2);
 }
 
 bool assign(const Tensor& view, const Value& value) {
   if (value.is_tensor() && !fits(*value.t, *view)) return false;
   Value args[] = {tensor_value(view), value, {Value::boolean, 0}};
-  value.is_tensor() ? result_of(*operators().copy, args, 3) : result_of(*operators().fill, args, 2);
+  value.is_tensor() ? call_for_tensor(*operators().copy, args, 3) : call_for_tensor(*operators().fill, args, 2);
   return true;
 }
 
