@@ -52,7 +52,6 @@ PyObject* described_session(const Session& s) {
 
 // Runs what is deferred; the function's own error is what its caller is to see.
 void flush_last(Session& s, bool failed) {
-  s.unwatch();
   try {
     s.flush_last();
   } catch (...) {

@@ -75,8 +75,8 @@ void run_before(Session& s, const Value* args, size_t n) {
 
 // The same of a thread that is not the session's: its kernels may let go of the lock.
 void before_another_thread(const Value* args, size_t n) {
-  const bool writes = current()->runs_elsewhere();
-  if (writes || any_tensor(args, n, [](TensorImpl& t) { return t.storage()->hidden(); })) run_for_others();
+  if (current()->runs_elsewhere() || any_tensor(args, n, [](TensorImpl& t) { return t.storage()->hidden(); }))
+    run_for_others();
 }
 
 // The same, but a view of pending memory, or the tensor itself, is given as it is; a copy asks for the memory when it is made.
@@ -240,8 +240,7 @@ Session* tracing_here(const Value* args, size_t n) {
   const bool plain = !gradient_transforms && !running_transforms && !forward_gradients() &&
                      !(python_dispatch && (below_handler || wants_dispatch(args, n)));
   if (plain && s->same_modes()) return s;
-  if (s->any_deferred()) s->flush();
-  s->unwatch();
+  s->flush();
   return nullptr;
 }
 

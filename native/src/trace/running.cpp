@@ -12,23 +12,18 @@ namespace shim::trace {
 
 bool may_trace() { return !current() && !runs_whole; }
 
-void wait_for_others() {
-  while (current() && current()->runs_elsewhere()) {
-    const Unlocked others_run;
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
-}
-
 namespace {
 
-// Whether no other thread runs what is deferred. One that does may wait for this one, in a body or a backend's graph: after a second nobody
-// waits any more for what is there.
-bool others_ran() {
+// Waits while another thread runs what is deferred. It may itself wait for this one, in a body or a backend's graph: after a second nobody
+// waits any more, but `for_ever`, for what is not there yet. Whether none runs.
+bool others_ran(bool for_ever = false) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point latest = Clock::now() + std::chrono::seconds(1);
   for (Session* s; (s = current()) && s->runs_elsewhere();) {
-    if (Clock::now() > latest) s->others_go_on = true;
-    if (s->others_go_on) return false;
+    if (!for_ever) {
+      s->others_go_on = s->others_go_on || Clock::now() > latest;
+      if (s->others_go_on) return false;
+    }
     const Unlocked others_run;
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
@@ -37,9 +32,10 @@ bool others_ran() {
 
 }  // namespace
 
+void wait_for_others() { others_ran(true); }
+
 void run_for_others() {
-  if (!others_ran()) return;
-  if (Session* s = current()) s->unwatch(), s->flush();
+  if (others_ran() && current()) current()->flush();
 }
 
 void enter_operator() {
@@ -58,7 +54,7 @@ void run_deferred(const Storage& s) {
     if (!s.hidden()) return;
     Session* session = current();
     if (session && (inside_traced || !session->on_this_thread()))  // a kernel, a helper of it, or another thread
-      session->unwatch(), session->flush();
+      session->flush();
     else if (session)
       session->asked(&s, nullptr);
   }
@@ -103,7 +99,7 @@ void Session::tell() const {
 bool is_traced_here() { return tracing && current()->on_this_thread() && !current()->apart; }
 
 void run_what_is_deferred() {
-  if (current()) current()->unwatch(), current()->flush(), current()->rewatch();
+  if (current()) current()->flush(), current()->rewatch();
 }
 
 void before_number(const Storage& s) {
@@ -128,7 +124,7 @@ int64_t pause(bool deferred) {
     s->apart = true;
     return was;
   }
-  if (s) s->unwatch(), s->flush();
+  if (s) s->flush();
   set_tracing(false);
   return was;
 }

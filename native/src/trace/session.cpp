@@ -131,7 +131,6 @@ void Session::flush_last() {
 
 void Session::run_part() {
   if (now_->path.empty() || !at_->ends_part || device_ < 0) return;
-  unwatch();
   flush();
 }
 
@@ -191,7 +190,6 @@ void Session::asked(const Storage* storage, const char* reason, Asks asks) {
   const bool again = !breaks.empty() && breaks.back().line == b.line && breaks.back().file == b.file &&
                      breaks.back().operators == b.operators;  // a line that asks several times
   if (!again && told) breaks.push_back(b);
-  unwatch();
   if (storage && device_ >= 0) split_path(), before_reads_ = at_->depth;
   flush();
   if (breaks_forbidden && told) on_break(b);
