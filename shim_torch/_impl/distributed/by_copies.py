@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shim_torch._impl.distributed import collectives, on_devices
+from shim_torch._impl.distributed.engine import Act
 from shim_torch._impl.distributed.on_devices import DeviceWork
 from shim_torch._impl.distributed.point_to_point import P2POp, _Works, batch_isend_irecv, irecv, isend
 from shim_torch._impl.distributed.reductions import ReduceOp
@@ -110,7 +111,7 @@ def reduce_scatter(outs: Sequence[Any], sent: Sequence[Any], group: Any, average
     """``reduce_scatter_tensor`` of each of ``sent``, floating-point numbers, asynchronous; None where it is NCCL's."""
     if not all(_fits(group, t, group.size() * least()) for t in sent):
         return None
-    return _reduced(group, "reduce_scatter by copies", 6, average, list(sent), list(outs))
+    return _reduced(group, "reduce_scatter by copies", Act.REDUCE_SCATTER, average, list(sent), list(outs))
 
 
 def all_reduce(tensors: Sequence[Any], group: Any, average: bool) -> Any:
@@ -123,7 +124,7 @@ def all_reduce(tensors: Sequence[Any], group: Any, average: bool) -> Any:
     whole = [t.detach() for t, yes in zip(tensors, large, strict=True) if yes]
     if not whole:
         return None
-    works: list[Any] = [_reduced(group, "all_reduce by copies", 0, average, [], whole)]
+    works: list[Any] = [_reduced(group, "all_reduce by copies", Act.ALL_REDUCE, average, [], whole)]
     if works[0] is None:
         return None
     small = [t for t, yes in zip(tensors, large, strict=True) if not yes]

@@ -37,7 +37,7 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
     group = found(group)
     number = check_reduction(op, tensor, "all_reduce", group)
     if on_device(group, tensor):
-        return on_devices.one(group, "all_reduce", 0, number, _factor(op), None, tensor, async_op)
+        return on_devices.one(group, "all_reduce", Act.ALL_REDUCE, number, _factor(op), None, tensor, async_op)
     return start(
         group, "all_reduce", Act.ALL_REDUCE, op=number, output=tensor, results=[tensor], async_op=async_op, factor=_factor(op)
     )  # fmt: skip
@@ -236,7 +236,9 @@ def all_gather_into_tensor(output_tensor: Any, input_tensor: Any, group: Any = N
         output_tensor, input_tensor, group, "output tensor size must be equal to world_size times input tensor size"
     )
     if on_device(group, output_tensor):
-        return on_devices.one(group, "all_gather_into_tensor", 3, 0, None, input_tensor, output_tensor, async_op)
+        return on_devices.one(
+            group, "all_gather_into_tensor", Act.ALL_GATHER, 0, None, input_tensor, output_tensor, async_op
+        )
     check_transported(group, input_tensor)
     return start(
         group, "all_gather_into_tensor", Act.ALL_GATHER, input=input_tensor, output=output_tensor,
@@ -283,7 +285,9 @@ def reduce_scatter_tensor(
     number = check_reduction(op, output, "reduce_scatter_tensor", group)
     check_whole(input, output, group, "input tensor must be the same size as output size times world size")
     if on_device(group, output):
-        return on_devices.one(group, "reduce_scatter_tensor", 6, number, _factor(op), input, output, async_op)
+        return on_devices.one(
+            group, "reduce_scatter_tensor", Act.REDUCE_SCATTER, number, _factor(op), input, output, async_op
+        )
     return start(
         group, "reduce_scatter_tensor", Act.REDUCE_SCATTER, op=number, input=input, output=output, results=[output],
         async_op=async_op, factor=_factor(op),

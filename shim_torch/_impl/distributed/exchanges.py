@@ -42,7 +42,7 @@ def all_to_all_single(
     same_dtype(output, input)
     counts = [_counts(*given, group) for given in ((output_split_sizes, output), (input_split_sizes, input))]
     if counts == [None, None] and on_device(group, output):
-        return on_devices.one(group, "all_to_all_single", 7, 0, None, input, output, async_op)
+        return on_devices.one(group, "all_to_all_single", Act.ALL_TO_ALL, 0, None, input, output, async_op)
     return start(
         group, "all_to_all_single", Act.ALL_TO_ALL, input=input, output=output, input_counts=counts[1],
         output_counts=counts[0], results=[output], async_op=async_op,

@@ -35,17 +35,17 @@ def start(
     running = engine.start(
         name, act, op, factor, inputs, outputs, root, input_counts, output_counts, group._limit, async_op
     )
-    if not async_op:
-        return None
-    return _Coalesced() if running is None else DeviceWork(results, running)
+    return _begun(running, results) if async_op else None
 
 
 def one(group: Any, name: str, act: int, op: int, factor: Any, input: Any, output: Any, async_op: bool) -> Work | None:
     """``start`` of one tensor for all ranks, and one from all: what programs call most, whose host time counts."""
     running = group._device_engine.start(name, act, op, factor, input, output, 0, None, None, group._limit, async_op)
-    if not async_op:
-        return None
-    return _Coalesced() if running is None else DeviceWork([output], running)
+    return _begun(running, [output]) if async_op else None
+
+
+def _begun(running: Any, results: Sequence[Any]) -> Work:
+    return _Coalesced() if running is None else DeviceWork(results, running)
 
 
 @contextlib.contextmanager
