@@ -33,25 +33,34 @@ def test_values(device, mode):
     assert (calls.graphs["replayed"] > before) == (mode == "reduce-overhead"), dict(calls.graphs)
 
 
+def two_networks(device):
+    layers = [torch.nn.Linear(32, 64), torch.nn.LayerNorm(64), torch.nn.GELU(), torch.nn.Linear(64, 10)]
+    first = torch.nn.Sequential(*layers).to(device)
+    return first, copy.deepcopy(first)
+
+
+def training_step(model):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+
+    def step(x, labels):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_training(device, mode):
     torch.manual_seed(0)
-    layers = [torch.nn.Linear(32, 64), torch.nn.LayerNorm(64), torch.nn.GELU(), torch.nn.Linear(64, 10)]
-    first = torch.nn.Sequential(*layers).to(device)
-    second = copy.deepcopy(first)
+    first, second = two_networks(device)
     labels = torch.randint(0, 10, (16,), device=device)
     losses = []
     for model, wrap in ((first, lambda f: f), (second, lambda f: torch.compile(f, mode=mode))):
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-
-        def step(x, model=model, optimizer=optimizer):
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), labels)
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        run = wrap(step)
+        step = training_step(model)
+        run = wrap(lambda x, step=step: step(x, labels))
         torch.manual_seed(1)
         losses.append([run(torch.randn(16, 32, device=device)).item() for _ in range(12)])
     torch.testing.assert_close(torch.tensor(losses[1]), torch.tensor(losses[0]), rtol=1e-4, atol=1e-5)
@@ -61,23 +70,12 @@ def test_training(device, mode):
 
 def test_batches_of_several_sizes_are_graphs(device):
     torch.manual_seed(0)
-    layers = [torch.nn.Linear(32, 64), torch.nn.LayerNorm(64), torch.nn.GELU(), torch.nn.Linear(64, 10)]
-    first = torch.nn.Sequential(*layers).to(device)
-    second = copy.deepcopy(first)
+    first, second = two_networks(device)
     before = {how: calls.graphs[how] for how in ("captured", "replayed")}
     learned = []
     losses = []
     for model, wrap in ((first, lambda f: f), (second, lambda f: torch.compile(f, mode="reduce-overhead"))):
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-
-        def step(x, labels, model=model, optimizer=optimizer):
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), labels)
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        run = wrap(step)
+        run = wrap(training_step(model))
         torch.manual_seed(1)
         told = []
         for i in range(36):
