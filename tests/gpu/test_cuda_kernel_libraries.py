@@ -63,6 +63,16 @@ def test_tvm_ffi(tmp_path, monkeypatch):
     assert isinstance(same, torch.Tensor) and same.data_ptr() == x.data_ptr()
 
 
+def attention(q, k, v, causal=False):
+    """In float32: [queries, heads, width] over [keys, key heads, width]; the last query sees all keys."""
+    keys, values = (t.repeat_interleave(q.shape[1] // k.shape[1], 1).float() for t in (k, v))
+    scores = torch.einsum("qhd,khd->hqk", q.float(), keys) * q.shape[-1] ** -0.5
+    if causal:
+        seen = torch.ones(scores.shape[1:], dtype=torch.bool, device=q.device).tril(k.shape[0] - q.shape[0])
+        scores = scores.masked_fill(~seen, float("-inf"))
+    return torch.einsum("hqk,khd->qhd", scores.softmax(-1), values)
+
+
 def test_flashinfer(seeded):
     flashinfer = library("flashinfer")
     x = torch.randn(16, 512, device="cuda", dtype=torch.float16)
@@ -72,10 +82,48 @@ def test_flashinfer(seeded):
     q = torch.randn(8, 64, device="cuda", dtype=torch.float16)
     k, v = (torch.randn(100, 2, 64, device="cuda", dtype=torch.float16) for _ in range(2))
     out = flashinfer.single_decode_with_kv_cache(q, k, v)
-    keys, values = (t.repeat_interleave(4, 1).float() for t in (k, v))
-    scores = torch.einsum("hd,khd->hk", q.float(), keys) / 8
-    exact = torch.einsum("hk,khd->hd", scores.softmax(-1), values)
-    torch.testing.assert_close(out.float(), exact, rtol=2e-3, atol=2e-3)
+    torch.testing.assert_close(out.float(), attention(q[None], k, v)[0], rtol=2e-3, atol=2e-3)
+
+
+PAGE, PAGES = 16, [3, 7]  # of two sequences; of the last page of each a part is filled
+
+
+def paged_cache():
+    """Keys and values of two sequences in pages that lie anywhere, the tables that say where, and each sequence's own."""
+    cache = torch.randn(sum(PAGES) + 2, 2, PAGE, 2, 128, device="cuda", dtype=torch.float16)
+    places = torch.randperm(sum(PAGES) + 2)[: sum(PAGES)].to(torch.int32)
+    ends, filled = torch.tensor([0, PAGES[0], sum(PAGES)], dtype=torch.int32), torch.tensor([5, 16], dtype=torch.int32)
+    own = []
+    for n, pages in enumerate(places.split(PAGES)):
+        length = (PAGES[n] - 1) * PAGE + int(filled[n])
+        own.append([t.flatten(0, 1)[:length] for t in cache[pages.long().cuda()].unbind(1)])
+    return cache, [t.cuda() for t in (ends, places, filled)], own
+
+
+def test_flashinfer_decodes_a_batch(seeded):
+    flashinfer = library("flashinfer")
+    cache, tables, own = paged_cache()
+    q = torch.randn(2, 8, 128, device="cuda", dtype=torch.float16)
+    wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(torch.empty(2**26, dtype=torch.uint8, device="cuda"), "NHD")
+    wrapper.plan(*tables, 8, 2, 128, PAGE, q_data_type=torch.float16, kv_data_type=torch.float16)
+    out = wrapper.run(q, cache)
+    for n, (k, v) in enumerate(own):
+        torch.testing.assert_close(out[n].float(), attention(q[n : n + 1], k, v)[0], rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("backend", ["fa2", "fa3"])
+def test_flashinfer_prefills_pages(backend, seeded):
+    flashinfer = library("flashinfer")
+    cache, tables, own = paged_cache()
+    q = torch.randn(60, 8, 128, device="cuda", dtype=torch.float16)
+    starts = torch.tensor([0, 20, 60], dtype=torch.int32, device="cuda")
+    space = torch.empty(2**27, dtype=torch.uint8, device="cuda")
+    wrapper = flashinfer.BatchPrefillWithPagedKVCacheWrapper(space, "NHD", backend=backend)
+    wrapper.plan(starts, *tables, 8, 2, 128, PAGE, causal=True, q_data_type=torch.float16, kv_data_type=torch.float16)
+    out = wrapper.run(q, cache)
+    for rows, (k, v) in zip(q.split([20, 40]), own, strict=True):
+        found, out = out[: len(rows)], out[len(rows) :]
+        torch.testing.assert_close(found.float(), attention(rows, k, v, causal=True), rtol=4e-3, atol=4e-3)
 
 
 def test_tilelang(seeded):
