@@ -8,6 +8,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from shim_torch._impl.native import _core
 
 
@@ -53,12 +55,13 @@ class parametrize:
 
 
 def _named(name: str, value: Any, number: int) -> str:
+    """A value's part of the name, as PyTorch's tests are called: dtypes and devices alone, what has no short text by its row."""
     if isinstance(value, _core.dtype):
-        return f"{name}_{str(value).split('.')[1]}"
-    if isinstance(value, (type, type(_named))) or hasattr(value, "__name__"):
-        return f"{name}_{value.__name__}"
-    if isinstance(value, (bool, int, float, complex, str)) or value is None:
-        return f"{name}_{str(value).replace('.', '_').replace('-', 'neg')}"
+        return str(value).split(".")[1]
+    if isinstance(value, _core.device):
+        return str(value)
+    if isinstance(value, (bool, int, float, str)) and not isinstance(value, np.generic):
+        return f"{name}_{str(value).replace('.', '_')}"
     return f"{name}{number}"
 
 
@@ -87,6 +90,7 @@ def _bound(test: Callable, name: str, arguments: dict[str, Any], decorators: lis
 
     del run.__wrapped__, run.__dict__["parametrize_rows"]
     run.__name__ = name
+    run.__dict__["parametrized_with"] = arguments
     for decorator in decorators:
         run = decorator(run)
     return run

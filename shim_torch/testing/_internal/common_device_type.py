@@ -35,6 +35,11 @@ def _on(test: Callable, device: str) -> Callable:
     return run
 
 
+def _with_device(key: str, device: str, dtype: Any) -> str:
+    """A parameter called ``dtype`` is named once more at the end."""
+    return f"{key}_{device}" if dtype is None else f"{key}_{device}_{str(dtype).split('.')[1]}"
+
+
 def instantiate_device_type_tests(
     generic_test_class: type, scope: dict[str, Any], except_for: Any = None, only_for: Any = None
 ) -> None:
@@ -53,10 +58,10 @@ def instantiate_device_type_tests(
             rows = getattr(test, "parametrize_rows", None)
             members[f"{key}_{device}" if rows is None else key] = _on(test, here)
         made = instantiate_parametrized_tests(type(name, (generic_test_class,), members))
-        for key in [k for k, test in vars(made).items() if k.startswith("test") and test is not None]:
-            if not key.endswith(f"_{device}"):
-                setattr(made, f"{key}_{device}", vars(made)[key])
-                delattr(made, key)
+        for key in [k for k, test in vars(made).items() if hasattr(test, "parametrized_with")]:
+            test = vars(made)[key]
+            delattr(made, key)
+            setattr(made, _with_device(key, device, test.parametrized_with.get("dtype")), test)
         for key in vars(generic_test_class):
             if key.startswith("test"):
                 setattr(made, key, None)  # the generic one is no test of the class

@@ -31,7 +31,7 @@ def test_a_class_for_each_device():
     assert list(scope) == ["NumbersCPU"]
     suite = unittest.defaultTestLoader.loadTestsFromTestCase(scope["NumbersCPU"])
     names = sorted(test.id().rpartition(".")[2] for test in suite)
-    assert names == ["test_plain_cpu", "test_rows_dtype_float16_cpu", "test_rows_dtype_float32_cpu"]
+    assert names == ["test_plain_cpu", "test_rows_float16_cpu_float16", "test_rows_float32_cpu_float32"]
     result = unittest.TestResult()
     suite.run(result)
     assert result.wasSuccessful() and result.testsRun == 3

@@ -50,6 +50,19 @@ def test_parametrized_methods():
     assert sorted(seen) == [(1, 3, 4), (1, 5, 6), (2, 3, 4), (2, 5, 6)]
 
 
+def test_names_of_rows():
+    class Case(TestCase):
+        @parametrize(
+            "x", [1, -2.5, True, None, "a.b", torch.half, torch.device("cpu"), (1, 2), len, int, 2j, np.int64(3)]
+        )
+        def test_it(self, x):
+            pass
+
+    names = {n.removeprefix("test_it_") for n in dir(instantiate_parametrized_tests(Case)) if n.startswith("test")}
+    texts = {"x_1", "x_-2_5", "x_True", "x_a_b", "float16", "cpu"}
+    assert names == texts | {f"x{n}" for n in (3, 7, 8, 9, 10, 11)}
+
+
 def test_random_numbers_are_the_same_in_every_test():
     draws = []
 
