@@ -42,7 +42,7 @@ class Traversable : public RefCounted {
 };
 
 class HookList;
-class Hook : public Traversable {  // a tensor or node hook; the Python one lives in src/python
+class Hook : public Traversable {  // a tensor or node hook; those of the interpreter are in function_hook.h
  public:
   HookList* home = nullptr;    // the list that its handle takes it off, while that exists
   virtual void pre(Grads&) {}  // gradients as they arrive at the node
@@ -137,7 +137,7 @@ class PackedValue : public Traversable {  // what a saved tensor's pack hook mad
   virtual Tensor unpack() = 0;
 };
 
-// Default hooks of saved tensors (torch.autograd.graph.saved_tensors_hooks); `pack` is set by src/python.
+// Default hooks of saved tensors (torch.autograd.graph.saved_tensors_hooks); `pack` is set once there are any.
 struct SavedHooks {
   static int& depth();  // of this thread
   static Ref<PackedValue> (*pack)(const Tensor&);

@@ -31,8 +31,9 @@ struct Value {
     dict,   // `size` keys, each followed by its value
     stream  // i, of device `size`
   };
-  // Of an integer: of 64 bits with a sign, of 64 bits without one, or of more. Of a tensor: of a class of its own, or not.
-  enum Width : uint8_t { word, unsigned_word, wider, plain = word, subclass = wider };
+  // Of an integer: of 64 bits with a sign, of 64 bits without one, or of more. Of a tensor: of a class of its own, or not. Of a list
+  // that a function of the interpreter gets or gave: a tuple, whatever it holds.
+  enum Width : uint8_t { word, unsigned_word, wider, plain = word, subclass = wider, as_tuple = wider };
 
   Tag tag = none;
   Width width = word;
@@ -58,6 +59,7 @@ struct Value {
   explicit Value(std::string_view s) : tag(text), size(uint32_t(s.size())), chars(s.data()) {}
   explicit Value(const Scalar&);
   bool is_tensor() const { return tag == tensor; }
+  bool is_tuple() const { return tag == list && width == as_tuple; }
   bool is_number() const { return tag >= boolean && tag <= complex; }
   Scalar number() const {  // of a number; Kind::Overflow where it is wider than a kernel's numbers
     if (tag == real) return {Scalar::Float, 0, f};

@@ -1,11 +1,12 @@
 // Methods of torch.Tensor about gradients: requires_grad_, detach, hooks.
 #include "autograd/attributes.h"
+#include "autograd/function_hook.h"
 #include "autograd/nodes.h"
 #include "core/sparse.h"
 #include "ops/kernels.h"
 #include "python/autograd_python.h"
 #include "python/batching.h"
-#include "python/object_methods.h"
+#include "python/held_type.h"
 #include "python/schema_function.h"
 #include "python/torch_dispatch.h"
 
@@ -38,21 +39,6 @@ void retain_grad_method(TensorImpl& t) {
   if (running_transforms && t.requires_grad() && refuse_under_transforms("retain_grad()")) throw PythonError();
   retain_grad(Tensor(&t));
 }
-AutogradMeta& of_hooked(TensorImpl& t) {
-  CHECK(Kind::Runtime, t.requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
-  return t.ensure_autograd();
-}
-PyObject* register_hook(TensorImpl& t, PyObject* f) {
-  AutogradMeta& m = of_hooked(t);
-  auto hook = make<PythonHook>(f, PythonHook::OneTensor, m.grad_fn ? m.output_nr : 0);
-  return add_hook(m.grad_fn ? m.grad_fn->tensor_pre_hooks : m.hooks, hook);
-}
-PyObject* register_post_accumulate(TensorImpl& t, PyObject* f) {
-  AutogradMeta& m = of_hooked(t);
-  CHECK(Kind::Runtime, !m.grad_fn, "post accumulate grad hooks cannot be registered on non-leaf tensors");
-  return add_hook(m.post_accumulate, make<PythonHook>(f, PythonHook::Accumulated));
-}
-
 // Of a view's steps from another base; PyTorch's visitors of what the view function holds see nothing, for ours holds its geometry.
 template <bool checked>
 Tensor replayed(TensorImpl& view, const Tensor& base, std::optional<PyObject*> ints, std::optional<PyObject*> tensors) {
@@ -71,8 +57,10 @@ const TensorPart gradient_methods{
         schema_method<&replayed<true>, kViewFunc>(), schema_method<&replayed<false>, kViewFunc>("_view_func_unsafe"),
         schema_method<[](T t, const Tensor& view) { return reversed_view(t, view); },
             "_rev_view_func_unsafe(Tensor self, Tensor new_view)">(),
-        method_of_none<&retain_grad_method>("retain_grad"), method_of_one<&register_hook>("register_hook"),
-        method_of_one<&register_post_accumulate>("register_post_accumulate_grad_hook")}};
+        method_of_none<&retain_grad_method>("retain_grad"),
+        method_of_one<[](T t, PyObject* f) { return add_tensor_hook(t, f); }>("register_hook"),
+        method_of_one<[](T t, PyObject* f) { return add_accumulated_hook(t, f); }>(
+            "register_post_accumulate_grad_hook")}};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // Attributes of torch.Tensor about gradients: requires_grad, grad, grad_fn, hooks, data.
 #include "autograd/attributes.h"
+#include "autograd/function_hook.h"
 #include "ops/kernels.h"
 #include "python/attribute.h"
 #include "python/autograd_python.h"
@@ -69,23 +70,22 @@ int clear_grad_fn(PyObject* self, PyObject* value, void*) {
 // {id: hook} of a leaf's hooks, or None: what pickling and copying look at.
 PyObject* hooks_of(const HookList& hooks) {
   if (hooks.empty()) Py_RETURN_NONE;
-  for (auto& h : hooks)
-    if (auto* p = dynamic_cast<PythonHook*>(h.get()); p && p->form() == PythonHook::Dict)
-      return Py_NewRef(p->callable());
+  std::map<void*, PyObject*> functions;
+  for (auto& h : hooks) {
+    auto* f = dynamic_cast<FunctionHook*>(h.get());
+    if (!f) continue;
+    auto* const function = static_cast<PyObject*>(f->function());
+    if (f->is_dict()) return Py_NewRef(function);
+    functions[f] = function;
+  }
   OwnedRef dict = owned(PyDict_New());
-  for (auto& h : hooks)
-    if (auto* p = dynamic_cast<PythonHook*>(h.get()))
-      if (PyDict_SetItem(dict, owned(PyLong_FromVoidPtr(p)), p->callable()) < 0) throw PythonError();
+  for (auto [id, f] : functions)
+    if (PyDict_SetItem(dict, owned(PyLong_FromVoidPtr(id)), f) < 0) throw PythonError();
   return dict.give();
 }
 int set_hooks(PyObject* self, PyObject* value, void*) {
   if (!value) return PyErr_SetString(PyExc_RuntimeError, "Deletion of _backwards_hooks not allowed!"), -1;
-  AutogradMeta& m = unwrap(self)->ensure_autograd();
-  std::vector<Ref<Hook>> old;
-  m.hooks.leave();
-  old.swap(m.hooks);
-  if (value == Py_None) return 0;
-  m.hooks.emplace_back(new PythonHook(value, PythonHook::Dict));
+  set_tensor_hooks(*unwrap(self), value == Py_None ? nullptr : value);
   return 0;
 }
 
@@ -156,7 +156,7 @@ const TensorPart gradient_attributes{
 int bind_autograd(PyObject* module) {
   for (auto bind : {bind_override, bind_node, bind_function, bind_saved})
     if (bind(module) < 0) return -1;
-  return bind_hooks();
+  return 0;
 }
 
 }  // namespace shim

@@ -4,6 +4,7 @@
 
 #include "autograd/attributes.h"
 #include "autograd/profile.h"
+#include "autograd/saved_hooks.h"
 #include "cpu/parallel.h"
 #include "python/autograd_python.h"
 #include "python/schema_function.h"
@@ -40,11 +41,11 @@ std::vector<Edge> edges_from(PyObject* sequence) {
 PyObject* pass(const std::vector<Edge>& roots, const Grads& grads, const std::vector<Edge>& targets,
     const BackwardOptions& options) {
   struct Level {  // hooks that a pass turns on end with it
-    size_t hooks = saved_hooks_pushed();
+    size_t hooks = saved_hooks::pushed();
     Level() { ++nested; }
     ~Level() {
       --nested;
-      restore_saved_hooks(hooks);
+      saved_hooks::restore(hooks);
     }
   } level;
   return guarded([&]() -> PyObject* { return tuple_of_grads(run_backward(roots, grads, targets, options)); });

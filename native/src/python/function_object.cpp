@@ -1,7 +1,8 @@
 // torch._C._FunctionBase: the ctx of a user's autograd.Function, and its apply().
 
+#include "autograd/function_hook.h"
 #include "python/function.h"
-#include "python/object_methods.h"
+#include "python/held_type.h"
 #include "python/owned_ref.h"
 
 namespace shim {
@@ -130,9 +131,8 @@ PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, nee
     offset_member("__weaklistoffset__", offsetof(PyFunction, weakrefs)), {}};
 
 PyMethodDef methods[] = {method_of_none<[](O o) { return node_or_error(o, "name").name(); }>("name"),
-    method_of_one<[](O o, O f) { return register_node_hook(node_or_error(o, "register_hook"), f, false); }>(
-        "register_hook"),
-    method_of_one<[](O o, O f) { return register_node_hook(node_or_error(o, "register_prehook"), f, true); }>(
+    method_of_one<[](O o, O f) { return add_node_hook(node_or_error(o, "register_hook"), f, false); }>("register_hook"),
+    method_of_one<[](O o, O f) { return add_node_hook(node_or_error(o, "register_prehook"), f, true); }>(
         "register_prehook"),
     method_of_none<[](O o) { return int64_t(node_or_error(o, "_sequence_nr").sequence); }>("_sequence_nr"),
     method_of_one<[](O o, O) { node_or_error(o, "_register_hook_dict"); }>("_register_hook_dict"),

@@ -4,9 +4,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "autograd/function_hook.h"
 #include "autograd/nodes.h"
 #include "python/autograd_python.h"
-#include "python/object_methods.h"
+#include "python/held_type.h"
 
 namespace shim {
 
@@ -110,8 +111,8 @@ PyGetSetDef getset[] = {object_attribute<[](O o) { return next_functions_of(of(o
     object_attribute<[](O o) { return metadata_of_inputs(of(o)); }>("_input_metadata"),
     object_attribute<[](O) { return true; }>("requires_grad"), {}};
 PyMethodDef methods[] = {object_method<[](O o) { return of(o).name(); }>("name"),
-    object_method<[](O o, O f) { return register_node_hook(of(o), f, false); }>("register_hook"),
-    object_method<[](O o, O f) { return register_node_hook(of(o), f, true); }>("register_prehook"),
+    object_method<[](O o, O f) { return add_node_hook(of(o), f, false); }>("register_hook"),
+    object_method<[](O o, O f) { return add_node_hook(of(o), f, true); }>("register_prehook"),
     object_method<[](O o) { return PyLong_FromUnsignedLongLong(of(o).sequence); }>("_sequence_nr"),
     object_method<&set_sequence>("_set_sequence_nr"), {}};
 PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),

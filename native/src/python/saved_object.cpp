@@ -1,8 +1,9 @@
-// Saved tensors seen from Python: their pack and unpack hooks, default ones (a stack) and those of one tensor.
+// Saved tensors seen from Python, and their pack and unpack hooks.
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "autograd/saved_hooks.h"
 #include "python/autograd_python.h"
 #include "python/object_methods.h"
 
@@ -14,62 +15,6 @@ struct PySaved {
   SavedTensor* saved;
 };  // without an owner it holds its SavedTensor itself
 PyTypeObject* SavedType;
-
-struct HookPair {
-  PyObject *pack, *unpack;
-};
-thread_local std::vector<HookPair> defaults;  // owned references
-thread_local std::string disabled;            // why default hooks may not be used; empty: they may
-
-class Packed final : public PackedValue {
- public:
-  Packed(PyObject* value, PyObject* unpack) : value_(value), unpack_(unpack) { Py_INCREF(unpack_); }
-  ~Packed() override {
-    if (!python_lives()) return;
-    GilAcquire gil;
-    Py_DECREF(value_);
-    Py_DECREF(unpack_);
-  }
-  Tensor unpack() override {
-    GilAcquire gil;
-    const OwnedRef r = owned(PyObject_CallOneArg(unpack_, value_));
-    CHECK(Kind::Type, is_tensor(r),
-        "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ", Py_TYPE(r.o)->tp_name);
-    return Tensor(unwrap(r));
-  }
-
-  void traverse(Visitor& v) const override {
-    v.python(value_);
-    v.python(unpack_);
-  }
-
- private:
-  PyObject *value_, *unpack_;  // value_: stolen
-};
-
-Ref<PackedValue> packed_by(PyObject* pack, PyObject* unpack, const Tensor& t) {
-  NoGrad off;
-  uint32_t version = t->version();
-  Ref<PackedValue> packed(new Packed(owned(PyObject_CallOneArg(pack, owned(wrap(t)))).give(), unpack));
-  CHECK(Kind::Runtime, t->version() == version,
-      "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-      "modified by in-place "
-      "operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place "
-      "operations on the input to a pack hook.");
-  return packed;
-}
-
-Ref<PackedValue> pack_default(const Tensor& t) {
-  if (defaults.empty() || t->wrapped_number) return {};
-  GilAcquire gil;
-  HookPair pair = defaults.back();
-  struct Off {
-    int old = SavedHooks::depth();
-    Off() { SavedHooks::depth() = 0; }
-    ~Off() { SavedHooks::depth() = old; }
-  } off;
-  return packed_by(pair.pack, pair.unpack, t);
-}
 
 int traverse_saved(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
@@ -105,17 +50,7 @@ PyObject* register_hooks(Rest given) {  // (the object, pack, unpack)
   PyObject* const* hooks = given.args + 1;
   CHECK(Kind::Type, given.size == 3 && PyCallable_Check(hooks[0]) && PyCallable_Check(hooks[1]),
       "incompatible function arguments: register_hooks(pack_hook: function, unpack_hook: function)");
-  SavedTensor& s = saved_in(given.args[0]);
-  CHECK(Kind::Runtime, !s.released,
-      "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
-      "freed when you call .backward() or "
-      "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you "
-      "need to access saved variables after calling backward.");
-  CHECK(Kind::Runtime, s.defined(), "Calling register_hooks on a saved tensor with value None is forbidden");
-  CHECK(Kind::Runtime, !s.has_hooks(),
-      "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
-      "allowed at a time.");
-  s.set_packed(packed_by(hooks[0], hooks[1], s.to_pack()));
+  saved_hooks::pack(saved_in(given.args[0]), hooks[0], hooks[1]);
   Py_RETURN_NONE;
 }
 
@@ -144,50 +79,22 @@ PyType_Slot saved_slots[] = {slot(Py_tp_dealloc, drop_saved), slot(Py_tp_travers
 PyType_Spec saved_spec = {
     "torch._C._autograd.SavedTensor", sizeof(PySaved), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, saved_slots};
 
-// --- the stack of default hooks ------------------------------------------------------------------------------------------------
-
-void push_default(PyObject* pack, PyObject* unpack) {
-  if (!disabled.empty()) fail(Kind::Runtime, disabled);
-  defaults.push_back({Py_NewRef(pack), Py_NewRef(unpack)});
-  SavedHooks::depth() = int(defaults.size());
-}
-
-void pop_default() {
-  if (defaults.empty()) return;
-  const HookPair pair = defaults.back();
-  defaults.pop_back();
-  SavedHooks::depth() = int(defaults.size());
-  Py_DECREF(pair.pack);
-  Py_DECREF(pair.unpack);
-}
-
 PyObject* top_default() {
-  if (defaults.empty()) Py_RETURN_NONE;
-  return Py_BuildValue("OO", defaults.back().pack, defaults.back().unpack);
+  const auto top = saved_hooks::top();
+  return top ? Py_BuildValue("OO", top->first, top->second) : Py_NewRef(Py_None);
 }
-
-void disable(std::string_view why, std::optional<bool> fail_if_set) {
-  if (fail_if_set.value_or(true) && !defaults.empty()) fail(Kind::Runtime, std::string(why));
-  disabled = why;
-}
-
-std::optional<std::string> why_disabled() { return disabled.empty() ? std::nullopt : std::optional(disabled); }
 
 PyMethodDef saved_object_functions[] = {function<&make_saved, "tensor is_output">("_make_saved_tensor"),
-    function<&push_default>("_push_saved_tensors_default_hooks"),
-    function<&pop_default>("_pop_saved_tensors_default_hooks"),
-    function<&top_default>("_top_saved_tensors_default_hooks"), function<&disable>("_saved_tensors_hooks_disable"),
-    function<[] { disabled.clear(); }>("_saved_tensors_hooks_enable"),
-    function<[] { return disabled.empty(); }>("_saved_tensors_hooks_is_enabled"),
-    function<&why_disabled>("_saved_tensors_hooks_get_disabled_error_message"), {}};
+    function<[](PyObject* pack, PyObject* unpack) { saved_hooks::push(pack, unpack); }>(
+        "_push_saved_tensors_default_hooks"),
+    function<&saved_hooks::pop>("_pop_saved_tensors_default_hooks"),
+    function<&top_default>("_top_saved_tensors_default_hooks"),
+    function<&saved_hooks::disable>("_saved_tensors_hooks_disable"),
+    function<&saved_hooks::enable>("_saved_tensors_hooks_enable"),
+    function<[] { return !saved_hooks::why_disabled(); }>("_saved_tensors_hooks_is_enabled"),
+    function<&saved_hooks::why_disabled>("_saved_tensors_hooks_get_disabled_error_message"), {}};
 
 }  // namespace
-
-size_t saved_hooks_pushed() { return defaults.size(); }
-
-void restore_saved_hooks(size_t pushed) {
-  while (defaults.size() > pushed) pop_default();
-}
 
 PyObject* saved_object(const Ref<Node>& owner, SavedTensor* saved) {
   auto* o = reinterpret_cast<PySaved*>(SavedType->tp_alloc(SavedType, 0));
@@ -198,7 +105,6 @@ PyObject* saved_object(const Ref<Node>& owner, SavedTensor* saved) {
 }
 
 int bind_saved(PyObject* module) {
-  SavedHooks::pack = pack_default;
   SavedType = add_type(module, saved_spec, "SavedTensor");
   return SavedType ? PyModule_AddFunctions(module, saved_object_functions) : -1;
 }

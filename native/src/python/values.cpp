@@ -107,7 +107,7 @@ PyObject* sequence_object(const Value& v) {
   const bool list =
       v.tag == Value::tensors || std::ranges::any_of(items, [](const Value& i) { return i.tag == Value::tensor; });
   const auto one = [&](size_t i) { return object_of(items[i]); };
-  return list ? list_by(v.size, one) : tuple_by(v.size, one);
+  return list && !v.is_tuple() ? list_by(v.size, one) : tuple_by(v.size, one);
 }
 
 PyObject* dict_object(const Value& v) {

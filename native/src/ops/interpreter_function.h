@@ -1,0 +1,30 @@
+#pragma once
+// Functions of the interpreter that C++ keeps and calls without knowing what it is.
+#include <functional>
+#include <span>
+#include <string>
+
+#include "core/held_object.h"
+#include "ops/value.h"
+
+namespace shim {
+
+using TakeValue = std::function<void(const Value&)>;  // of what is lent while it runs, with the interpreter's lock held
+
+// Set by the binding when the module is loaded. An error of the interpreter's goes on as an exception.
+struct InterpreterFunctions {
+  void (*call)(void* function, std::span<const Value> args, const TakeValue&) = nullptr;
+  void (*see)(void* object, const TakeValue&) = nullptr;  // what it is
+  std::string (*name)(void* function) = nullptr;          // its __name__; without one, what it prints as
+};
+inline InterpreterFunctions interpreter_functions;
+
+inline Value held_value(void* object) {
+  Value v;
+  v.tag = Value::object;
+  v.held = v.origin = object;
+  return v;
+}
+inline const char* class_of(const Value& given) { return interpreter_objects.type_name(given.origin); }
+
+}  // namespace shim

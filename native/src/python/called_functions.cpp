@@ -1,0 +1,50 @@
+// Calls of Python's functions that C++ keeps (ops/interpreter_function.h).
+#include "ops/interpreter_function.h"
+
+#include "python/module_function.h"
+
+namespace shim {
+namespace {
+
+struct Objects : std::vector<PyObject*> {
+  ~Objects() {
+    for (PyObject* o : *this) Py_DECREF(o);
+  }
+};
+
+void show(PyObject* o, const TakeValue& take) {
+  Values values;
+  Value v = values.of(o);
+  if (PyTuple_Check(o)) v.width = Value::as_tuple;
+  take(v);
+}
+
+void call_function(void* function, std::span<const Value> args, const TakeValue& take) {
+  const GilAcquire gil;
+  Objects given;
+  for (const Value& v : args) given.push_back(v.origin ? Py_NewRef(static_cast<PyObject*>(v.origin)) : object_of(v));
+  const OwnedRef gave =
+      owned(PyObject_Vectorcall(static_cast<PyObject*>(function), given.data(), given.size(), nullptr));
+  show(gave, take);
+}
+
+void see_object(void* o, const TakeValue& take) {
+  const GilAcquire gil;
+  show(static_cast<PyObject*>(o), take);
+}
+
+std::string name_of_function(void* function) {
+  const GilAcquire gil;
+  auto* const f = static_cast<PyObject*>(function);
+  const OwnedRef name{PyObject_GetAttrString(f, "__name__")};
+  if (!name.o) PyErr_Clear();
+  return utf8(owned(PyObject_Str(name.o ? name.o : f)));
+}
+
+const ModulePart called_functions{{}, [](PyObject*) {
+                                    interpreter_functions = {call_function, see_object, name_of_function};
+                                    return 0;
+                                  }};
+
+}  // namespace
+}  // namespace shim
