@@ -1,7 +1,10 @@
 #include "cuda/compiled_kernel.h"
 
+#include <set>
+
 #include "core/lazy_clone.h"
 #include "cuda/device_failure.h"
+#include "cuda/launch_key.h"
 
 namespace shim::cuda {
 
@@ -65,7 +68,41 @@ Argument slot_argument(const CompiledKernel::Parameter& p, std::string name, siz
   return a;
 }
 
+bool accepts(Slot slot, const Value& v) {  // the key tells kinds apart: what fits now fits at every launch
+  if (slot == Slot::pointer) return v.is_tensor();
+  if (v.tag == Value::real) return slot == Slot::f32 || slot == Slot::f64;
+  return v.tag == Value::integer || v.tag == Value::boolean;
+}
+
 }  // namespace
+
+bool read_kernel(const Value& told, CompiledKernel& code) {
+  const Value* const part = told.items;
+  if (told.tag != Value::list || told.size != 5 || !part[0].is_number() || !part[1].is_number() ||
+      !part[2].is_number() || part[3].tag != Value::text)
+    return false;
+  code.function = reinterpret_cast<CUfunction>(part[0].i);
+  code.threads = unsigned(part[1].i);
+  code.shared = unsigned(part[2].i);
+  code.name.assign(part[3].chars, part[3].size);
+  static auto* reasons = new std::set<std::string>;
+  if (part[4].tag == Value::text)
+    code.at_once = reasons->insert(std::string(part[4].chars, part[4].size)).first->c_str();
+  return true;
+}
+
+bool read_parameters(
+    const Value& told, std::span<const Value> values, CompiledKernel& code, std::vector<size_t>& places) {
+  for (const Value& parameter : std::span(told.items, told.size)) {
+    if (parameter.tag != Value::list || parameter.size != 3) return false;
+    const size_t at = size_t(parameter.items[0].i);
+    const Slot slot = Slot(parameter.items[1].i);
+    if (at >= values.size() || !accepts(slot, values[at])) return false;
+    code.parameters.push_back({slot, parameter.items[2].i != 0, slot == Slot::pointer && lies_aligned(*values[at].t)});
+    places.push_back(at);
+  }
+  return true;
+}
 
 void launch(const CompiledKernel& code, const unsigned* grid, const Value* given) {
   if (!grid[0] || !grid[1] || !grid[2]) return;

@@ -1,5 +1,6 @@
 #pragma once
 // A kernel that others compiled (Triton): what goes to the driver, and operators that stand for its launches in compiled functions.
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct CompiledKernel {
 };
 
 constexpr size_t kGrid = 3, kMostParameters = 96;
+
+// What adapters tell of a kernel, (function, threads, shared memory, name, why compiled functions launch it at once or None), and of
+// its parameters, ((the place of the value among those of a call, slot, written), ...), seen at a call with such values: `places` gets
+// the first of each. False where these do not fit.
+bool read_kernel(const Value& told, CompiledKernel&);
+bool read_parameters(const Value& told, std::span<const Value> values, CompiledKernel&, std::vector<size_t>& places);
 
 // One value a parameter. Throws what the driver says.
 void launch(const CompiledKernel&, const unsigned* grid, const Value*);

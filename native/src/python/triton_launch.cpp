@@ -1,23 +1,15 @@
 // Triton kernels launched without Triton's Python: `kernel[grid](...)` of a kernel that was compiled for such arguments before goes
 // to the driver from here. All else is stock Triton's, which compiles and launches; what it compiled is then remembered.
 #include <algorithm>
-#include <cstddef>
-#include <set>
-#include <string>
 
 #include "cuda/device_failure.h"
-#include "cuda/driver.h"
-#include "python/object.h"
-#include "python/owned_ref.h"
-#include "python/values.h"
+#include "python/triton.h"
 #include "trace/calls.h"
-#include "python/triton_call.h"
-#include "python/triton_record.h"
 
 namespace shim::triton {
 
 Settings settings;
-long long fast = 0, slow = 0;
+int64_t fast = 0, slow = 0;
 
 namespace {
 
@@ -71,7 +63,7 @@ int grid_of(PyObject* grid, const std::vector<Parameter>& parameters, const Call
     if (!PyCallable_Check(grid)) return 0;
     const OwnedRef bound{PyDict_New()};
     for (size_t i = 0; bound.o && i < parameters.size(); ++i)
-      if (PyDict_SetItem(bound, parameters[i].name, call.values[i]) < 0) return -1;
+      if (PyDict_SetItem(bound, parameters[i].name, call.objects[i]) < 0) return -1;
     grid = made.o = bound.o ? PyObject_CallOneArg(grid, bound) : nullptr;
     if (!grid) return -1;
     if (!PyTuple_Check(grid) && !PyList_Check(grid)) return 0;
@@ -90,83 +82,47 @@ int grid_of(PyObject* grid, const std::vector<Parameter>& parameters, const Call
 
 PyObject* launch_now(const Record& r, const Call& call, const unsigned* grid) {
   Value values[kMostParameters];
-  put_values(r, call, values);
+  r.launch.put(call.values, values);
   return guarded([&] {
-    cuda::launch(r.code, grid, values);
+    cuda::launch(r.launch.code, grid, values);
     return Py_NewRef(r.kernel);
   });
 }
 
-bool accepts(Slot slot, PyObject* o) {  // the key tells kinds apart: what fits now fits at every launch
-  if (slot == Slot::pointer) return is_tensor(o);
-  if (slot == Slot::f32 || slot == Slot::f64) return PyFloat_CheckExact(o) || PyLong_CheckExact(o);
-  return PyLong_Check(o);
+// It may be deferred, and its kernel then be an operator's for ever.
+trace::KnownLaunch& traced_launch(Record& r, const std::vector<Parameter>& parameters) {
+  r.launch.as_operator([&](size_t place) { return std::string(utf8(parameters[place].name)); }, r.kept.o);
+  return r.launch;
 }
 
-bool read_code(PyObject* told, cuda::CompiledKernel& code) {
-  const char *name = nullptr, *why = nullptr;
-  PyObject* function = nullptr;
-  if (!PyArg_ParseTuple(told, "OIIsz", &function, &code.threads, &code.shared, &name, &why)) return false;
-  code.function = static_cast<cuda::CUfunction>(PyLong_AsVoidPtr(function));
-  code.name = name;
-  static auto* reasons = new std::set<std::string>;
-  if (why) code.at_once = reasons->insert(why).first->c_str();
-  return true;
-}
-
-bool add_parameter(Record& r, PyObject* told, const Call& call) {
-  Py_ssize_t parameter = 0;
-  int slot = 0, written = 0;
-  if (!PyArg_ParseTuple(told, "nip", &parameter, &slot, &written)) return false;
-  PyObject* o = size_t(parameter) < kMostParameters ? call.values[parameter] : nullptr;
-  if (!o || !accepts(Slot(slot), o)) return false;
-  const bool aligned = Slot(slot) == Slot::pointer && lies_aligned(*unwrap(o));
-  r.code.parameters.push_back({Slot(slot), written != 0, aligned});
-  r.launched.push_back(size_t(parameter));
-  return true;
-}
-
-// (kernel, (function, threads, shared, name, why compiled functions launch it at once or None), ((parameter, slot, written), ...), cache,
-// compiled, active, ((name, value, dict), ...)). What is kept of it; null: nothing.
+// (kernel, what read_kernel takes, what read_parameters takes, cache, compiled, active, ((name, value, dict), ...)) of a kernel that stock
+// Triton launched. What is kept of it; null: nothing. No Python error is left.
 Record* remember(State* s, const Call& call, PyObject* fn, PyObject* kernel, int device) {
   if (s->records.size() >= kMostRecords) return nullptr;
-  PyObject* told = PyObject_CallFunctionObjArgs(settings.describe, fn, kernel, nullptr);
-  if (!told || !PyTuple_Check(told)) {
-    PyErr_Clear();
-    Py_XDECREF(told);
-    return nullptr;
-  }
-  auto at = [&](Py_ssize_t i) { return PyTuple_GET_ITEM(told, i); };
-  Record r;
-  r.kernel = at(0);
-  bool ok = read_code(at(1), r.code);
-  r.code.device = device;
-  for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(at(2)); ++i)
-    ok = add_parameter(r, PyTuple_GET_ITEM(at(2), i), call);
-  PyObject* dict = dict_of(fn);
-  r.debug = dict ? PyDict_GetItemWithError(dict, debug_name) : nullptr;
-  r.cache = at(3);
-  r.compiled = at(4);
-  r.active = at(5);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(at(6)); ++i) {
-    PyObject* g = PyTuple_GET_ITEM(at(6), i);
-    r.globals.push_back({PyTuple_GET_ITEM(g, 0), PyTuple_GET_ITEM(g, 1), PyTuple_GET_ITEM(g, 2)});
-  }
-  const OwnedRef constants{tuple_by(s->parameters.size(),  // keeps objects that the key has by address; no tensors
-      [&](size_t i) { return Py_NewRef(s->parameters[i].constant ? call.values[i] : Py_None); })};
-  r.kept = constants.o ? PyTuple_Pack(3, told, constants.o, r.debug ? r.debug : Py_None) : nullptr;
-  Py_DECREF(told);
-  if (PyErr_Occurred() || !ok || !r.kept) {
-    PyErr_Clear();
-    Py_XDECREF(r.kept);
-    return nullptr;
-  }
-  auto [place, added] = s->records.try_emplace(std::string(call.bytes()), r);
-  if (!added) {
-    Py_DECREF(place->second.kept);
-    place->second = r;
-  }
-  return &place->second;
+  Record* kept = guarded([&]() -> Record* {
+    const OwnedRef told = owned(PyObject_CallFunctionObjArgs(settings.describe, fn, kernel, nullptr));
+    if (!PyTuple_Check(told)) return nullptr;
+    const auto at = [&](Py_ssize_t i) { return PyTuple_GET_ITEM(told.o, i); };
+    Record r{.kernel = at(0), .cache = at(3), .compiled = at(4), .active = at(5)};
+    Values values;
+    r.launch.code.device = device;
+    if (!cuda::read_kernel(values.of(at(1)), r.launch.code) ||
+        !cuda::read_parameters(values.of(at(2)), {call.values, s->parameters.size()}, r.launch.code, r.launch.places))
+      return nullptr;
+    PyObject* dict = dict_of(fn);
+    r.debug = dict ? PyDict_GetItemWithError(dict, debug_name) : nullptr;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(at(6)); ++i) {
+      PyObject* g = PyTuple_GET_ITEM(at(6), i);
+      r.globals.push_back({PyTuple_GET_ITEM(g, 0), PyTuple_GET_ITEM(g, 1), PyTuple_GET_ITEM(g, 2)});
+    }
+    const OwnedRef constants = owned(tuple_by(s->parameters.size(),  // keeps what the key has by address; no tensors
+        [&](size_t i) { return Py_NewRef(s->parameters[i].constant ? call.objects[i] : Py_None); }));
+    r.kept = owned(PyTuple_Pack(3, told.o, constants.o, r.debug ? r.debug : Py_None));
+    if (PyErr_Occurred()) throw PythonError();
+    return &(s->records[std::string(call.key.bytes())] = std::move(r));
+  });
+  PyErr_Clear();
+  return kept;
 }
 
 // fn.run(*args, grid=grid, warmup=warmup, **kwargs) of stock Triton.
@@ -183,24 +139,6 @@ PyObject* stock_run(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwn
   })};
   return names.o ? PyObject_Vectorcall(settings.stock, all.data(), n + 1, names) : nullptr;
 }
-
-}  // namespace
-
-void put_values(const Record& r, const Call& call, Value* to) {
-  for (size_t i = 0; i < r.launched.size(); ++i) {
-    PyObject* o = call.values[r.launched[i]];
-    if (r.code.parameters[i].slot == Slot::pointer)
-      to[i] = Value(unwrap(o));
-    else if (PyFloat_Check(o))
-      to[i] = Value(PyFloat_AS_DOUBLE(o));
-    else if (PyBool_Check(o))
-      to[i] = Value(Value::boolean, o == Py_True);
-    else
-      to[i] = Value(Value::integer, PyLong_AsLongLong(o));  // it fits: the key says so
-  }
-}
-
-namespace {
 
 // Stock Triton launches; nothing of what it calls is traced. It gets addresses for the launch alone, but for hooks, which may keep them.
 PyObject* launch_stock(
@@ -225,7 +163,7 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
   if (PyErr_Occurred()) PyErr_Clear();
   Call call;
   const int device = s ? cuda::current_device() : 0;
-  bool known = s && bind_call(s->parameters, args, n, kwnames, device, &call);
+  bool known = s && call.bind(s->parameters, args, n, kwnames, device);
   PyObject* shape = grid ? grid : call.grid;
   known = known && shape && (!call.warmup || call.warmup == Py_False);
   const size_t all = n + size_t(kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
@@ -233,7 +171,7 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
   unsigned size[kGrid];
   Record* kept = nullptr;
   if (known)
-    if (const auto it = s->records.find(call.bytes());
+    if (const auto it = s->records.find(call.key.bytes());
         it != s->records.end() && plain_settings() && valid(it->second, dict, device))
       kept = &it->second;
   if (kept || (traced && known)) {
@@ -243,7 +181,11 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
   }
   if (kept && known) {
     ++fast;
-    return traced ? launch_traced(*traced, *kept, s->parameters, call, size) : launch_now(*kept, call, size);
+    if (!traced) return launch_now(*kept, call, size);
+    return guarded([&] {
+      trace::launch(*traced, traced_launch(*kept, s->parameters), size, call.values);
+      return Py_NewRef(kept->kernel);
+    });
   }
   std::vector<PyObject*> given(args, args + all);
   OwnedRef sizes;
@@ -255,8 +197,10 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
   OwnedRef kernel{launch_stock(fn, dict, given.data(), n, kwnames, grid && sizes.o ? sizes.o : grid, traced)};
   Record* r = kernel.o && kernel.o != Py_None && known ? remember(s, call, fn, kernel, device) : nullptr;
   return guarded([&] {
-    static const std::vector<Parameter> none;
-    if (traced && kernel.o) launched_at_once(*traced, r, s ? s->parameters : none, call, given, size);
+    if (traced && kernel.o) {
+      auto* const launched = r ? &traced_launch(*r, s->parameters) : nullptr;
+      trace::learn_launched(*traced, launched, size, r ? call.values : Values(args, all).data(), all);
+    }
     return kernel.give();
   });
 }
@@ -265,6 +209,6 @@ PyObject* dispatch(PyObject* fn, PyObject* const* args, size_t n, PyObject* kwna
 
 namespace shim {
 
-int bind_triton(PyObject* module) { return triton::make_state_type() < 0 ? -1 : triton::bind_launcher(module); }
+int bind_triton(PyObject*) { return triton::make_state_type() < 0 ? -1 : triton::make_launcher_type(); }
 
 }  // namespace shim

@@ -1,10 +1,8 @@
 // kernel[grid] and kernel.run: the methods of JITFunction that launch from here.
 #include <cstddef>
 
-#include "cuda/driver.h"
-#include "python/object.h"
-#include "python/triton_call.h"
-#include "python/triton_record.h"
+#include "python/held_type.h"
+#include "python/triton.h"
 
 namespace shim::triton {
 
@@ -21,10 +19,8 @@ PyObject* launcher_call(PyObject* self, PyObject* const* args, size_t n, PyObjec
   return guarded([&] { return dispatch(l->fn, args, size_t(PyVectorcall_NARGS(n)), kwnames, l->grid); });
 }
 int launcher_traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(reinterpret_cast<Launcher*>(self)->fn);
-  Py_VISIT(reinterpret_cast<Launcher*>(self)->grid);
-  return 0;
+  const auto* l = reinterpret_cast<Launcher*>(self);
+  return visit_each(visit, arg, Py_TYPE(self), l->fn, l->grid);
 }
 int launcher_clear(PyObject* self) {
   return clear_each(reinterpret_cast<Launcher*>(self)->fn, reinterpret_cast<Launcher*>(self)->grid);
@@ -76,35 +72,30 @@ PyMethodDef getitem_def{
     "__getitem__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(getitem)), METH_FASTCALL, "kernel[grid]"};
 PyMethodDef run_def = raw_function("run", run, "kernel.run(*args, grid=, warmup=)");
 
-// triton_dispatch(**settings) -> (__getitem__, run), methods of JITFunction
-PyObject* setup(PyObject*, PyObject* args) {
-  Settings s;
-  if (!PyArg_ParseTuple(args, "OOOO!OUO!O!O!", &s.describe, &s.stock, &s.parameters, &PyDict_Type, &s.knobs, &s.driver,
-          &s.active, &PyTuple_Type, &s.hooks, &PyTuple_Type, &s.runtime_names, &PyTuple_Type, &s.compilation_names))
-    return nullptr;
-  for (PyObject* o :
-      {s.describe, s.stock, s.parameters, s.knobs, s.driver, s.active, s.hooks, s.runtime_names, s.compilation_names})
-    Py_INCREF(o);
-  settings = s;  // kept for ever: kernels are launched until the process ends
-  PyObject *a = PyCFunction_New(&getitem_def, nullptr), *b = PyCFunction_New(&run_def, nullptr);
-  PyObject *item = a ? PyInstanceMethod_New(a) : nullptr, *runs = b ? PyInstanceMethod_New(b) : nullptr;
-  Py_XDECREF(a);
-  Py_XDECREF(b);
-  return item && runs ? Py_BuildValue("(NN)", item, runs) : nullptr;
+PyObject* method_of(PyMethodDef* def) {
+  return owned(PyInstanceMethod_New(owned(PyCFunction_New(def, nullptr)))).give();
 }
 
-PyObject* counts(PyObject*, PyObject*) { return Py_BuildValue("{sLsL}", "fast", fast, "slow", slow); }
+// The methods of JITFunction.
+std::tuple<PyObject*, PyObject*> setup(PyObject* describe, PyObject* stock, PyObject* parameters, PyObject* knobs,
+    PyObject* driver, PyObject* active, PyObject* hooks, PyObject* runtime_names, PyObject* compilation_names) {
+  CHECK(
+      Kind::Type, PyDict_Check(knobs) && PyUnicode_Check(active), "triton_dispatch(): a dict and a name were expected");
+  for (PyObject* o : {hooks, runtime_names, compilation_names})
+    CHECK(Kind::Type, PyTuple_Check(o), "triton_dispatch(): a tuple was expected, not a ", Py_TYPE(o)->tp_name);
+  settings = {describe, stock, parameters, knobs, driver, active, hooks, runtime_names, compilation_names};
+  for (PyObject* o : {describe, stock, parameters, knobs, driver, active, hooks, runtime_names, compilation_names})
+    Py_INCREF(o);  // kept for ever: kernels are launched until the process ends
+  return {method_of(&getitem_def), method_of(&run_def)};
+}
 
-PyMethodDef functions[] = {
-    {"triton_dispatch", setup, METH_VARARGS, "The methods that launch Triton's kernels from here."},
-    {"triton_launches", counts, METH_NOARGS, "How many launches went from here, and how many through stock Triton."},
-    {}};
+const ModulePart triton_functions{
+    {function<&setup>("triton_dispatch", "The methods that launch Triton's kernels from here."),
+        function<[]() -> Fact { return Fact::Named{{"fast", fast}, {"slow", slow}}; }>(
+            "triton_launches", "How many launches went from here, and how many through stock Triton.")}};
 
 }  // namespace
 
-int bind_launcher(PyObject* module) {
-  LauncherType = add_type(nullptr, launcher_spec);
-  return LauncherType ? PyModule_AddFunctions(module, functions) : -1;
-}
+int make_launcher_type() { return (LauncherType = add_type(nullptr, launcher_spec)) ? 0 : -1; }
 
 }  // namespace shim::triton

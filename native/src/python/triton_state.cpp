@@ -1,12 +1,7 @@
 // The state of one JITFunction: its parameters and the records of its launches.
 #include <cstddef>
-#include <string>
-#include <unordered_map>
 
-#include "cuda/driver.h"
-#include "python/object.h"
-#include "python/triton_call.h"
-#include "python/triton_record.h"
+#include "python/triton.h"
 
 namespace shim::triton {
 
@@ -18,12 +13,11 @@ int state_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   auto* s = reinterpret_cast<State*>(self);
   for (Parameter& p : s->parameters) Py_VISIT(p.fallback);
-  for (auto& [key, r] : s->records) Py_VISIT(r.kept);
+  for (auto& [key, r] : s->records) Py_VISIT(r.kept.o);
   return 0;
 }
 int state_clear(PyObject* self) {
   const auto gone = std::exchange(reinterpret_cast<State*>(self)->records, {});
-  for (auto& [key, r] : gone) Py_XDECREF(r.kept);
   for (Parameter& p : reinterpret_cast<State*>(self)->parameters) Py_CLEAR(p.fallback);
   return 0;
 }

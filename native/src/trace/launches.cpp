@@ -1,5 +1,7 @@
 #include "trace/launches.h"
 
+#include "dispatch/library.h"
+#include "trace/calls.h"
 #include "trace/foreseen.h"
 #include "trace/learn.h"
 
@@ -13,8 +15,7 @@ template <class F> void each_tensor(const LaunchValues& l, F&& f) {
   any_tensor(l.values, l.n, [&](TensorImpl& t) { return f(t), false; });
 }
 
-}  // namespace
-
+// Why it runs at once; null: it may be deferred.
 const char* against_launch(const cuda::CompiledKernel& kernel, const LaunchValues& l) {
   if (kernel.at_once) return kernel.at_once;
   const char* why = nullptr;
@@ -56,6 +57,44 @@ void learn_launch(Session& s, Operator& op, const char* why_at_once, const Launc
   if (!s.watching) return;
   each_tensor(l, [&](const TensorImpl& t) { s.watch(*t.storage()); });
   s.rewatch();
+}
+
+}  // namespace
+
+Operator& KnownLaunch::as_operator(const std::function<std::string(size_t place)>& name, void* kept) {
+  if (op) return *op;
+  static size_t made = 0;
+  std::vector<std::string> names;
+  for (size_t place : places) names.push_back(name(place));
+  op = define_operator(cuda::launch_schema(code, names, str("kernel", ++made)), true);
+  op->read_schema();
+  cuda::launch_by(*op, code, make<HeldObject>(kept));
+  return *op;
+}
+
+void launch(Session& s, KnownLaunch& known, const unsigned* grid, const Value* call) {
+  LaunchValues l(known.code, grid);
+  known.put(call, l.parameters());
+  const char* const why = against_launch(known.code, l);
+  if (!why && deferred_launch(s, *known.op, l)) return;
+  before_launch(s, l);
+  {
+    const Inside inside;
+    cuda::launch(known.code, grid, l.parameters());
+  }
+  learn_launch(s, *known.op, why, l);
+}
+
+void learn_launched(Session& s, KnownLaunch* known, const unsigned* grid, const Value* call, size_t n) {
+  if (known) {
+    LaunchValues l(known->code, grid);
+    known->put(call, l.parameters());
+    return learn_launch(s, *known->op, against_launch(known->code, l), l);
+  }
+  ++s.at_once;
+  s.reasons.push_back({nullptr, "a Triton launch that stock Triton makes"});
+  shim::each_tensor(call, n, [&](const TensorImpl& t) { s.watch(*t.storage()); });
+  if (s.watching) s.rewatch();
 }
 
 }  // namespace shim::trace

@@ -14,11 +14,20 @@ struct LaunchValues {  // a launch's arguments, as its operator has them: the gr
   Value* parameters() { return values + cuda::kGrid; }
 };
 
-// Why it runs at once; null: it may be deferred.
-const char* against_launch(const cuda::CompiledKernel&, const LaunchValues&);
-bool deferred_launch(Session&, Operator&, const LaunchValues&);
-// Before it runs at once, and after that.
-void before_launch(Session&, const LaunchValues&);
-void learn_launch(Session&, Operator&, const char* why_at_once, const LaunchValues&);
+struct KnownLaunch {  // of a kernel that was launched before
+  cuda::CompiledKernel code;
+  std::vector<size_t> places;  // of its arguments' values among those of a call
+  Operator* op = nullptr;      // that stands for its launches, once a compiled function had one
+
+  Operator& as_operator(const std::function<std::string(size_t place)>& name, void* kept);  // which keeps the kernel
+  void put(const Value* call, Value* to) const {
+    for (size_t place : places) *to++ = call[place];
+  }
+};
+
+// Once it has an operator. Deferred where the session's tree knows the launch.
+void launch(Session&, KnownLaunch&, const unsigned* grid, const Value* call);
+// It was launched by others; null: nothing is known of it.
+void learn_launched(Session&, KnownLaunch*, const unsigned* grid, const Value* call, size_t n);
 
 }  // namespace shim::trace

@@ -17,7 +17,7 @@ FIRST, LAST = (3, 4), (3, 9)
 RUNTIME = ("launch_enter_hook", "launch_exit_hook", "debug", "add_stages_inspection_hook")
 COMPILATION = ("instrumentation_mode", "fpsan_homomorphic_casts")
 
-# Slots of triton_record.h: how a parameter lies in memory.
+# cuda/compiled_kernel.h's slots: how a parameter lies in memory.
 SLOTS = {
     "i1": 1,
     "u1": 1,
