@@ -37,6 +37,14 @@ Value recorded(const shim::Value& v, Recorder& recorder) {
   }
 }
 
+void collect_tensors(const shim::Value& gave, std::vector<Tensor>& into) {
+  const bool lists = gave.tag == shim::Value::list;
+  CHECK(Kind::Runtime, lists || gave.is_tensor() || gave.tag == shim::Value::none, "a step of a trace gave a ",
+      gave.type_name(), ", which is no tensor");
+  if (gave.is_tensor()) into.emplace_back(gave.t);
+  for (const shim::Value& item : std::span(gave.items, lists ? gave.size : 0)) collect_tensors(item, into);
+}
+
 shim::Value Given::list(const List& l) {
   shim::Value* items = room_.take(l.size());
   for (size_t i = 0; i < l.size(); ++i) items[i] = of(l[i]);

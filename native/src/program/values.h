@@ -6,6 +6,8 @@
 namespace shim::program {
 
 Value recorded(const shim::Value&, Recorder&);
+void collect_tensors(
+    const shim::Value& gave, std::vector<Tensor>& into);  // of what an operator gave, lists' one by one
 
 // What a step's value is when its program runs.
 class Given {

@@ -1,8 +1,8 @@
 // Recorded operators and their programs, as functions of shim_torch._impl.native._core.
+#include "program/replay.h"
+#include "program/values.h"
 #include "python/dispatch.h"
 #include "python/held_type.h"
-#include "program/replay.h"
-#include "python/program_values.h"
 
 namespace shim {
 
@@ -47,10 +47,13 @@ PyObject* record_step(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObje
       throw PythonError();
     }
     std::vector<Tensor> results;
-    List values = values_of(recorder, b.data(), b.size());
+    List values;
+    Values given_values;
+    for (PyObject* o : std::span(b.data(), b.size()))
+      values.push_back(o ? recorded(given_values.of(o), recorder) : program::Value{});
     NoGrad off;
     OwnedRef result = owned(call_operator(*op, b));
-    if (!op->schema.returns.empty()) collect_tensors(result, results);
+    if (!op->schema.returns.empty()) collect_tensors(Values().of(result), results);
     if (op->kind != Operator::View) recorder.step(*op, std::move(values), results);
     return result.give();
   });

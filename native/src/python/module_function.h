@@ -170,8 +170,7 @@ template <class T> PyObject* tuple_from(std::vector<T>&& items) {
   return tuple_of(all);
 }
 template <class T> PyObject* object(std::vector<T>&& items) {
-  OwnedRef tuple{tuple_from(std::move(items))};
-  return tuple.o ? PySequence_List(tuple.o) : nullptr;
+  return list_by(items.size(), [&](size_t i) { return object(std::move(items[i])); });
 }
 struct Tuple {  // a result that is a tuple of tensors
   std::vector<Tensor> tensors;

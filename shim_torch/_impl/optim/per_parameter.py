@@ -95,13 +95,13 @@ class Each(Optimizer):
         if names is None:
             return False
         lists = _core.step_lists(params, self.state, names)
-        if isinstance(lists, list):
-            for p in lists:
+        if lists is not None and len(lists) == 1:
+            for p in lists[0]:
                 self._begin_state(p, self.state[p], group)
             lists = _core.step_lists(params, self.state, names)
         if lists is None:
             lists = lists_of_parts(params, self.state, names)
-        if not isinstance(lists, tuple):
+        if lists is None or len(lists) == 1:
             return False
         if lists[0]:
             self._operator_step(lists, group)
