@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/held_object.h"
+#include "ops/operator.h"
 #include "ops/value.h"
 
 namespace shim {
@@ -16,6 +17,7 @@ struct InterpreterFunctions {
   void (*call)(void* function, std::span<const Value> args, const TakeValue&) = nullptr;
   void (*see)(void* object, const TakeValue&) = nullptr;  // what it is
   std::string (*name)(void* function) = nullptr;          // its __name__; without one, what it prints as
+  void* (*record)(const Operator&) = nullptr;             // that it was defined by, lent; null: none
 };
 inline InterpreterFunctions interpreter_functions;
 

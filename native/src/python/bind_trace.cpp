@@ -1,11 +1,10 @@
 // Calls of compiled functions, as functions of shim_torch._impl.native._core (shim_torch/_impl/compile).
-#include <algorithm>
-#include <utility>
-
 #include "python/owned_ref.h"
 #include "python/trace_call.h"
-#include "python/trace_rules.h"
 #include "python/trace_whole.h"
+#include "trace/backend.h"
+#include "trace/described.h"
+#include "trace/learn.h"
 #include "trace/running.h"
 
 namespace shim {
@@ -28,47 +27,16 @@ std::shared_ptr<Trees> trace_trees(
   return std::make_shared<Trees>(Trees{size_t(most_ways), together, graphs, resizes, std::move(called), {}});
 }
 
-// The same since the last time that it was asked.
-PyObject* trace_totals() {
-  const Totals t = std::exchange(told, {});
-  OwnedRef reasons = owned(described_reasons(t.reasons)), graphs = owned(PyDict_New());
-  for (const auto& [how, times] : t.graphs) {
-    OwnedRef count = owned(PyLong_FromSize_t(times));
-    if (PyDict_SetItemString(graphs, how.c_str(), count) < 0) throw PythonError();
-  }
-  return Py_BuildValue("({s:n,s:n,s:n,s:n,s:n,s:n,s:n},O,O)", "calls", Py_ssize_t(t.calls), "whole",
-      Py_ssize_t(t.whole), "deferred", Py_ssize_t(t.deferred), "at_once", Py_ssize_t(t.at_once), "runs",
-      Py_ssize_t(t.runs), "programs", Py_ssize_t(t.programs), "backwards", Py_ssize_t(t.backwards), reasons.o,
-      graphs.o);
-}
-
-// The ways through the function, each a list of its operators.
-PyObject* trace_steps(Trees& trees) {
-  OwnedRef ways = owned(PyList_New(0));
-  for (auto& [modes, tree] : trees.by_modes) {
-    std::vector<const TreeNode*> open{&tree->root};
-    while (!open.empty()) {
-      const TreeNode* at = open.back();
-      open.pop_back();
-      for (auto& next : at->next) open.push_back(next.get());
-      if (!at->next.empty() || at == &tree->root) continue;
-      OwnedRef way = owned(PyList_New(0));
-      for (const TreeNode* node = at; node->op; node = node->before)
-        if (PyList_Append(way, owned(described_node(*node))) < 0) throw PythonError();
-      if (PyList_Reverse(way) < 0 || PyList_Append(ways, way) < 0) throw PythonError();
-    }
-  }
-  return ways.give();
-}
+PyObject* trace_steps(Trees& trees) { return object_of(Described().ways(trees)); }
 
 void set_trace_hooks(PyObject* reason_against, PyObject* condition, PyObject* raises_unsupported, PyObject* names) {
-  Py_XSETREF(deferral_rule, Py_NewRef(reason_against));
-  Py_XSETREF(condition_rule, Py_NewRef(condition));
+  deferral_rule = make<HeldObject>(reason_against);
+  condition_rule = make<HeldObject>(condition);
   Py_XSETREF(unsupported_break, Py_NewRef(raises_unsupported));
   Py_XSETREF(names_read, Py_NewRef(names));
 }
 
-void set_trace_lowering(PyObject* lower) { Py_XSETREF(lowering, Py_NewRef(lower)); }
+void set_trace_lowering(PyObject* lower) { lowering = make<HeldObject>(lower); }
 
 const HeldType<Trees> trees_type{"Trees"};
 
@@ -94,7 +62,7 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
         "trace_take_stance", "(plain): whether callers may trace, or each call goes the other way."),
     function<&trace_entry>("trace_entry",
         "(function whose body calls what its one free variable is): the same, whose calls are that one's at once."),
-    function<&trace_totals>("trace_totals",
+    function<&totals>("trace_totals",
         "What calls did of which nothing else was to be told, since it was asked for: counts, why "
         "operators ran at once, and how programs ran that may be graphs."),
     function<&run_what_is_deferred>("trace_flush", "Runs what is deferred."),

@@ -2,6 +2,7 @@
 #include "ops/interpreter_function.h"
 
 #include "python/module_function.h"
+#include "python/operator.h"
 
 namespace shim {
 namespace {
@@ -41,8 +42,10 @@ std::string name_of_function(void* function) {
   return utf8(owned(PyObject_Str(name.o ? name.o : f)));
 }
 
+void* record_of(const Operator& op) { return python_of(op).record; }
+
 const ModulePart called_functions{{}, [](PyObject*) {
-                                    interpreter_functions = {call_function, see_object, name_of_function};
+                                    interpreter_functions = {call_function, see_object, name_of_function, record_of};
                                     return 0;
                                   }};
 

@@ -1,10 +1,11 @@
 // A call of a compiled function: one session.
 #include "python/trace_call.h"
 
+#include "python/frames.h"
 #include "python/owned_ref.h"
-#include "python/trace_rules.h"
 #include "python/values.h"
 #include "trace/calls.h"
+#include "trace/described.h"
 #include "trace/running.h"
 #include "python/trace_whole.h"
 
@@ -19,35 +20,6 @@ namespace {
 void raise_unsupported(const Break& b) {
   owned(PyObject_CallFunction(unsupported_break, "ssi", b.reason.c_str(), b.file.c_str(), b.line));
   throw PythonError();
-}
-
-}  // namespace
-
-PyObject* described_reasons(const std::map<Because, size_t>& reasons) {
-  OwnedRef all = owned(PyDict_New());
-  for (const auto& [b, times] : reasons) {
-    OwnedRef key = owned(Py_BuildValue("(ss)", b.op ? b.op->full_name().c_str() : "torch.compile", b.why));
-    PyObject* before = PyDict_GetItem(all, key);  // one text may stand in two places
-    OwnedRef count = owned(PyLong_FromSize_t(times + (before ? PyLong_AsSize_t(before) : 0)));
-    if (PyDict_SetItem(all, key, count) < 0) throw PythonError();
-  }
-  return all.give();
-}
-
-namespace {
-
-PyObject* described_session(const Session& s) {
-  OwnedRef breaks = owned(list_by(s.breaks.size(), [&](size_t i) {
-    const Break& b = s.breaks[i];
-    return Py_BuildValue("(ssin)", b.reason.c_str(), b.file.c_str(), b.line, Py_ssize_t(b.operators));
-  }));
-  std::map<Because, size_t> reasons;
-  for (const Because& b : s.reasons) ++reasons[b];
-  OwnedRef because = owned(described_reasons(reasons));
-  return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:i}", "deferred", Py_ssize_t(s.deferred), "learned",
-      Py_ssize_t(s.learned), "resized", Py_ssize_t(s.resized), "at_once", Py_ssize_t(s.at_once), "runs",
-      Py_ssize_t(s.flushes), "programs", Py_ssize_t(s.programs), "backwards", Py_ssize_t(s.backwards), "breaks",
-      breaks.o, "reasons", because.o, "left", int(!s.following()));
 }
 
 // Runs what is deferred; the function's own error is what its caller is to see.
@@ -92,19 +64,70 @@ PyObject* call_traced(
       if (attempt) whole->keep(std::move(*attempt), s, call);
       return result.give();
     }
-    info = owned(described_session(s));
+    info = owned(object(report(s)));
   }
   owned(PyObject_CallOneArg(seen, info.o));
   return result.give();
 }
 
+namespace {
+
+// The package's own frames are no lines of the user.
+bool own_frame(PyObject* frame) {
+  const std::string package = package_of(frame);
+  return package.starts_with("shim_torch") || package == "torch" || package.starts_with("torch.");
+}
+
+void user_line(std::string* file, int* line) {
+  OwnedRef held = current_frame();
+  while (held.o && own_frame(held)) held = frame_behind(held);
+  if (!held.o) return;
+  auto* frame = reinterpret_cast<PyFrameObject*>(held.o);
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  const char* name = PyUnicode_AsUTF8(code->co_filename);
+  *file = name ? name : "";
+  *line = PyFrame_GetLineNumber(frame);
+  Py_DECREF(code);
+  if (PyErr_Occurred()) PyErr_Clear();
+}
+
+Break who_asks(const char* reason) {
+  Break b;
+  user_line(&b.file, &b.line);
+  b.reason = reason ? reason : "reads the values of a tensor";
+  return b;
+}
+
+// torch._dynamo.config.capture_scalar_outputs, capture_dynamic_output_shape_ops.
+bool no_break(Asks asks) {
+  const OwnedRef modules = owned(PyObject_GetAttrString(owned(PyImport_ImportModule("sys")), "modules"));
+  PyObject* config = PyDict_GetItemString(modules, "shim_torch._dynamo.config");
+  if (!config) return false;
+  const char* name = asks == Asks::shape ? "capture_dynamic_output_shape_ops" : "capture_scalar_outputs";
+  return PyObject_IsTrue(owned(PyObject_GetAttrString(config, name))) == 1;
+}
+
+void failed_at([[maybe_unused]] const TreeNode& node) {  // notes are of Python 3.11
+  guarded([]() -> int { throw; });
+#if PY_VERSION_HEX >= 0x030b0000
+  {
+    Pending raised;
+    const std::string note =
+        str("In a compiled function, by ", node.op->full_name(), " at ", node.file, ":", node.line);
+    OwnedRef added{PyObject_CallMethod(raised.value(), "add_note", "s", note.c_str())};
+    if (!added.o) PyErr_Clear();
+  }
+#endif
+  throw PythonError();
+}
+
+}  // namespace
+
 void set_session_hooks() {
-  Session::run_by_backend = run_by_backend;
   Session::failed = failed_at;
   Session::who_asks = who_asks;
   Session::no_break = no_break;
   Session::on_break = raise_unsupported;
-  rule_of = rule_by_record;
   install_traced_calls();
 }
 

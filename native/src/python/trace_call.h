@@ -28,7 +28,6 @@ class WholeCalls;
 PyObject* call_traced(
     trace::Trees&, const TracedCall&, const FunctionCall&, PyObject* seen, WholeCalls* whole = nullptr);
 void set_session_hooks();
-PyObject* described_reasons(const std::map<trace::Because, size_t>&);  // {(operator, why): times}
 extern PyObject* unsupported_break;  // (reason, file, line) raises torch._dynamo.exc.Unsupported
 
 // Whether no other thread of Python's is there.

@@ -11,7 +11,9 @@ struct Rule {            // of an operator, by its record
   bool bounds = false;   // it fails unless it is given two bounds that differ
   bool draws = false, library = false;
 };
-inline const Rule& (*rule_of)(Operator&) = nullptr;  // set by src/python, which asks the record once
+const Rule& rule_of(Operator&);
+inline Ref<HeldObject> deferral_rule,
+    condition_rule;  // of a record: None or why its calls run at once; what else decides
 // Why the call runs at once, whatever its way; null: it may be deferred.
 const char* against_call(const Rule&, const Operator&, const Value* args, size_t n);
 bool at_once(Session&, const Operator&, const char* why);  // counts it; false

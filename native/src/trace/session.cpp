@@ -7,6 +7,7 @@
 #include "core/interpreter_lock.h"
 #include "cuda/driver.h"
 #include "ops/kernels.h"
+#include "trace/backend.h"
 #include "trace/calls.h"
 #include "trace/run_together.h"
 
@@ -22,7 +23,6 @@ uint32_t last_number = 0;
 Session* current() { return session; }
 void set_current(Session* s) { session = s; }
 
-bool (*Session::run_by_backend)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>&) = nullptr;
 void (*Session::failed)(const TreeNode&) = nullptr;
 Break (*Session::who_asks)(const char*) = nullptr;
 bool (*Session::no_break)(Asks) = nullptr;

@@ -114,9 +114,7 @@ class Session {
   void tell() const;
   std::vector<Because> reasons;
 
-  // Set by src/python: has the user's backend run what is deferred, and says who asks.
-  static bool (*run_by_backend)(Session&, std::span<const Deferred>, std::vector<Ref<Storage>>& storages);
-  // While an exception that the node's operator threw is handled: throws it again, with the line that called it.
+  // Set by src/python. While an exception that the node's operator threw is handled: throws it again, with the line that called it.
   static void (*failed)(const TreeNode&);
   static Break (*who_asks)(const char* reason);
   static bool (*no_break)(Asks);          // by a setting of torch._dynamo.config: the graph goes on

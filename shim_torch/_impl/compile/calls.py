@@ -46,7 +46,7 @@ breaks: Counter[tuple[str, str]] = Counter()  # (reason, "file:line"): how often
 def settle() -> None:
     """Takes over what the core has counted."""
     for counter, more in zip((counts, reasons, graphs), _core.trace_totals(), strict=True):
-        Counter.update(counter, more)
+        Counter.update(counter, dict(more))
 
 
 STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile")
@@ -123,7 +123,7 @@ class Compiled:
         _note_for_dynamo(info, first)
         names = ("deferred", "learned", "resized", "at_once", "runs", "programs", "backwards")
         counts.update({"calls": 1} | {name: info[name] for name in names})
-        reasons.update(info["reasons"])
+        reasons.update(dict(info["reasons"]))
         breaks.update([(reason, f"{file}:{line}") for reason, file, line, _ in info["breaks"]])
         if self.seen is not None:
             self.seen.append(info)

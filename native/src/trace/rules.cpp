@@ -1,0 +1,38 @@
+// What records say of operators whose calls may be deferred.
+#include <unordered_map>
+
+#include "ops/interpreter_function.h"
+#include "trace/learn.h"
+
+namespace shim::trace {
+namespace {
+
+std::string asked(const Ref<HeldObject>& function, void* record) {  // empty for None
+  const Value given = held_value(record);
+  std::string text;
+  interpreter_functions.call(function->object, {&given, 1}, [&](const Value& answer) {
+    if (answer.tag == Value::text) text.assign(answer.chars, answer.size);
+  });
+  return text;
+}
+
+}  // namespace
+
+// Asked once an operator.
+const Rule& rule_of(Operator& op) {
+  static auto* rules = new std::unordered_map<Operator*, Rule>;
+  const auto [at, fresh] = rules->try_emplace(&op);
+  if (!fresh) return at->second;
+  Rule& rule = at->second;
+  void* const record = op.out || !op.recorded ? nullptr : interpreter_functions.record(op);
+  if (!record) return rule.library = true, rule.against = "an operator of a library", rule;
+  rule.against = asked(deferral_rule, record);
+  rule.draws = rule.against.starts_with("it draws");
+  const std::string what = asked(condition_rule, record);
+  rule.divides = what == "divides";
+  rule.bounds = what == "bounds";
+  if (rule.against.starts_with("the shape")) rule.shape = op.full_name() + ": " + rule.against;
+  return rule;
+}
+
+}  // namespace shim::trace
