@@ -1,5 +1,8 @@
 #include "autograd/forward_mode.h"
 
+#include <atomic>
+#include <utility>
+
 #include <algorithm>
 
 #include "autograd/operator_node.h"
@@ -60,7 +63,31 @@ bool same_layout(const TensorImpl& a, const TensorImpl& b) {
 
 }  // namespace
 
-uint64_t& forward_level() { return current_level; }
+uint64_t forward_level() { return current_level; }
+
+namespace {
+
+std::atomic<uint64_t> next_level{1};
+thread_local bool allowed = true;
+
+}  // namespace
+
+void enter_forward_level() {
+  CHECK(Kind::Runtime, !current_level, "Nested forward mode AD is not supported at the moment");
+  forward_gradients() = allowed;
+  current_level = next_level++;
+}
+
+void leave_forward_level() {
+  CHECK(Kind::Runtime, current_level, "Trying to exit a forward AD level but none is open");
+  forward_gradients() = 0;
+  current_level = 0;
+}
+
+bool let_tangents_count(bool on) {
+  if (current_level) forward_gradients() = on;
+  return std::exchange(allowed, on);
+}
 
 Tensor tangent_of(const TensorImpl& t) {
   AutogradMeta* m = t.autograd();

@@ -8,7 +8,10 @@
 namespace shim {
 
 Tensor tangent_of(const TensorImpl&);  // null: none, or of a level that is closed
-uint64_t& forward_level();             // which level is open; 0: none
+uint64_t forward_level();              // which level is open; 0: none
+void enter_forward_level();            // RuntimeError where one is open
+void leave_forward_level();            // or where none is
+bool let_tangents_count(bool on);      // on this thread, while a level is open; what it was
 void set_tangent(const Tensor&, Tensor tangent);
 // The tangent of a tensor just written to becomes `value` (null: zeros, where there is one), in its own memory where it has
 // some, and for a view in its base's.

@@ -4,7 +4,8 @@
 
 #include "autograd/graph_reader.h"
 #include "autograd/piecewise_constant.h"
-#include "core/held_object.h"
+#include "core/interpreter_lock.h"
+#include "ops/interpreter_function.h"
 
 namespace shim {
 
@@ -181,7 +182,16 @@ void OperatorNode::give_tangent(uint32_t output_nr, const Tensor& tangent, uint6
     for (SavedTensor& t : v.tensors) t.give_tangent(output_nr, tangent, level);
 }
 
+std::string OperatorNode::text_of(const SavedValue& v) const {
+  std::string text;
+  interpreter_functions.see(v.object, [&](const Value& seen) {
+    if (seen.tag == Value::text) text.assign(seen.chars, seen.size);
+  });
+  return text;
+}
+
 void OperatorNode::release_saved() {
+  const Locked lock;
   for (SavedValue& v : values_)  // the entries stay: grad_fn._raw_saved_x points to them
     for (SavedTensor& t : v.tensors) {
       t.reset();
@@ -213,7 +223,9 @@ bool OperatorNode::read_saved(const SavedValue& v, GraphReader& r) const {
   for (const SavedTensor& t : v.tensors)
     if (!t.read(r)) return false;
   if (v.dims) r.dims(*v.dims);
-  if (v.object && !read_object(v, r)) return false;
+  bool known = true;
+  if (v.object) interpreter_functions.see(v.object, [&](const Value& seen) { known = r.value(seen); });
+  if (!known) return false;
   return std::ranges::all_of(v.several, [&](const SavedValue& one) { return read_saved(one, r); });
 }
 

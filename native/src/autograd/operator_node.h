@@ -47,6 +47,7 @@ class OperatorNode : public Node {
 
   const FormulaPlan& plan() const { return plan_; }
   bool released() const override { return released_; }
+  void check_kept() const;  // RuntimeError of a second backward
   size_t arguments() const { return first_edge_.size() ? first_edge_.size() - 1 : 0; }
   bool wanted(int argument) const;
   const Edge* edge_to(int argument) const;  // of a tensor's gradient; null: not wanted
@@ -55,8 +56,7 @@ class OperatorNode : public Node {
   SavedValue* find(const ParameterSource&);
   SavedValue* find_shown(const std::string& what);  // of grad_fn._saved_self; null: there is none
   const std::vector<SavedValue>& values() const { return values_; }
-  virtual std::string text_of(const SavedValue&) const = 0;  // of a string among the arguments
-  virtual bool read_object(const SavedValue&, GraphReader&) const = 0;
+  std::string text_of(const SavedValue&) const;  // of a string among the arguments
 
  protected:
   // Fused formulas when all their inputs are wanted, then the single ones of what is left.
@@ -66,7 +66,6 @@ class OperatorNode : public Node {
   std::string shown(const ParameterSource&) const;
   std::string result_name(int index) const;
   Tensor flat(const Tensor& gradient, const Edge& input) const;
-  void check_kept() const;  // RuntimeError of a second backward
 
   Operator& op_;
   FormulaPlan& plan_;

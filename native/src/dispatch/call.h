@@ -50,8 +50,7 @@ struct InterpreterCalls {
   void (*see)(void* object, const std::function<void(const Value&)>& take) = nullptr;  // what it is, lent
   bool (*alone)() = nullptr;                      // no other thread of the interpreter's is there
   bool (*is_plain)(const TensorImpl&) = nullptr;  // no class of its own is the tensor's, whose object is there
-  // A node that calls the operator's formulas, and a replay of the call that made a view.
-  Ref<OperatorNode> (*node)(Operator&) = nullptr;
+  // A replay of the call that made a view.
   Ref<ViewReplay> (*replay)(Operator&, const Value* args, size_t n) = nullptr;
 };
 inline InterpreterCalls interpreter_calls;

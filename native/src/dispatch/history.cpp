@@ -1,6 +1,7 @@
 // History of the operators of the table: which calls are recorded, and with what node.
 #include <algorithm>
 
+#include "dispatch/record_node.h"
 #include "autograd/attributes.h"
 #include "autograd/nodes.h"
 #include "dispatch/call.h"
@@ -15,7 +16,7 @@ std::vector<Edge> edges_of(const Value* args, size_t n) {
 }
 
 Ref<OperatorNode> connected(Operator& op, const Value* args, size_t n) {
-  Ref<OperatorNode> node = interpreter_calls.node(op);
+  Ref<OperatorNode> node = make<RecordNode>(op, plan_of(op));
   node->build(args, n, __builtin_expect(python_dispatch, 0) && !node->plan().shown.empty() && wants_dispatch(args, n));
   return node;
 }

@@ -16,8 +16,11 @@ using TakeValue = std::function<void(const Value&)>;  // of what is lent while i
 struct InterpreterFunctions {
   void (*call)(void* function, std::span<const Value> args, const TakeValue&) = nullptr;
   void (*see)(void* object, const TakeValue&) = nullptr;  // what it is
+  bool (*lives)() = nullptr;                              // false once it is gone: what it held is the system's
   std::string (*name)(void* function) = nullptr;          // its __name__; without one, what it prints as
   void* (*record)(const Operator&) = nullptr;             // that it was defined by, lent; null: none
+  void (*read_formulas)(Operator&) = nullptr;             // of its record's code, once that is needed
+  void* (*sizes)(IntArrayRef) = nullptr;                  // as an object of the interpreter: a new reference
 };
 inline InterpreterFunctions interpreter_functions;
 

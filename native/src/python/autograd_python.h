@@ -11,9 +11,7 @@ PyObject* function_ctx(Node*);            // new reference; null for other nodes
 Ref<Node> node_of_function(PyObject* ctx);
 PyObject* next_functions_of(Node&);
 PyObject* metadata_of_inputs(Node&);
-PyObject* node_metadata(Node&);                      // the dict of grad_fn.metadata; new reference
-PyObject* saved_attribute(Node*, const char* name);  // grad_fn._saved_x; null without an error if there is none
-bool raw_saved_attribute(Node*, const char* name, std::vector<SavedTensor*>* found, bool* list);
+PyObject* node_metadata(Node&);                                // the dict of grad_fn.metadata; new reference
 PyObject* saved_object(const Ref<Node>& owner, SavedTensor*);  // a SavedTensor object that lives with its node
 void may_be_finalized_again(PyObject*);                        // after an object outlived its finalizer
 // For the cycle collector: what this tensor's object, or the one that `held` stands for, keeps alive and nothing else does (traversal.cpp).

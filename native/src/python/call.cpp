@@ -7,7 +7,6 @@
 #include "python/dispatch.h"
 #include "python/lent_objects.h"
 #include "python/library_table.h"
-#include "python/record_node.h"
 #include "python/torch_dispatch_state.h"
 #include "python/trace_call.h"
 
@@ -172,7 +171,6 @@ void install_calls() {
             auto* type = Py_TYPE(static_cast<PyObject*>(t.pyobj));
             return type == TensorType || reinterpret_cast<PyObject*>(type) == ParameterType;
           },
-      .node = [](Operator& op) -> Ref<OperatorNode> { return make<RecordNode>(op, plan_of(op)); },
       .replay = replay_of};
   install_engine_ops();
   recorded_call = call_recorded;

@@ -2,7 +2,7 @@
 #include "ops/interpreter_function.h"
 
 #include "python/module_function.h"
-#include "python/operator.h"
+#include "python/dispatch.h"
 
 namespace shim {
 namespace {
@@ -42,10 +42,13 @@ std::string name_of_function(void* function) {
   return utf8(owned(PyObject_Str(name.o ? name.o : f)));
 }
 
+void* sizes_of(IntArrayRef d) { return owned(size_object(d)).give(); }
+
 void* record_of(const Operator& op) { return python_of(op).record; }
 
 const ModulePart called_functions{{}, [](PyObject*) {
-                                    interpreter_functions = {call_function, see_object, name_of_function, record_of};
+                                    interpreter_functions = {call_function, see_object, python_lives, name_of_function,
+                                        record_of, [](Operator& op) { attach_formulas(python_of(op)); }, sizes_of};
                                     return 0;
                                   }};
 

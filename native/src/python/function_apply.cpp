@@ -5,6 +5,7 @@
 #include "autograd/forward_mode.h"
 #include "python/function.h"
 #include "python/owned_ref.h"
+#include "python/values.h"
 
 namespace shim {
 
@@ -56,7 +57,7 @@ PyObject* run_forward(PyObject* cls, PyObject* ctx, PyObject* const* args, size_
 PyObject* call_jvp(PyObject* cls, PyObject* ctx, size_t n, const FunctionTangents& tangents) {
   OwnedRef jvp{PyObject_GetAttrString(cls, "jvp")};
   if (!jvp.o) return nullptr;
-  const bool zeros = as_function(ctx)->materialize;
+  const bool zeros = as_function(ctx)->own.materialize;
   const OwnedRef given{
       tuple_by(n + 1, [&](size_t i) { return i ? wrap(tangents.given(i - 1, zeros)) : Py_NewRef(ctx); })};
   const NoForwardGradients off;
@@ -98,7 +99,7 @@ PyObject* apply_to(PyObject* cls, PyObject* const* args, size_t n, PyObject* set
   });
   Ref<FunctionNode> node;
   if (any && GradMode::enabled()) {
-    node = make<FunctionNode>(f, Py_TYPE(ctx.o)->tp_name);
+    node = make<FunctionNode>(ctx.o, f->own, Py_TYPE(ctx.o)->tp_name);
     std::vector<Edge> edges;
     for (size_t i = 0; i < n; ++i) {
       node->is_tensor_input.push_back(is_tensor(args[i]));

@@ -1,4 +1,4 @@
-// The node of a user's autograd.Function: calls its class' backward; gives the results of forward their history.
+// Between a user's autograd.Function and its node: what gives the gradients, and what the results of forward get.
 #include "python/function.h"
 #include "python/owned_ref.h"
 
@@ -8,113 +8,42 @@
 namespace shim {
 namespace {
 
-PyObject* interned(const char* s) { return PyUnicode_InternFromString(s); }
+OwnedRef attribute(PyObject* o, PyObject* name) { return owned(PyObject_GetAttr(o, name)); }
 
-Tensor zeros_like_meta(const InputMeta& m) { return engine_ops().zeros(m.sizes, m.dtype, m.device); }
+PyObject* attribute_of_module(const char* module, const char* name) {
+  return owned(PyObject_GetAttrString(owned(PyImport_ImportModule(module)), name)).give();
+}
 
-thread_local bool own_tangents = false;
+struct Names {
+  PyObject *forward_cls = PyUnicode_InternFromString("_forward_cls"),
+           *backward = PyUnicode_InternFromString("backward"), *vjp = PyUnicode_InternFromString("vjp");
+};
+const Names& names() {
+  static const Names all;
+  return all;
+}
+
+void* user_class_of(void* ctx) { return attribute(static_cast<PyObject*>(ctx), names().forward_cls).give(); }
+
+void* backward_of(void* ctx) {
+  static PyObject* base = nullptr;
+  if (!base) base = attribute_of_module("shim_torch.autograd.function", "Function");
+  const auto& [_, backward, vjp] = names();
+  const OwnedRef cls{static_cast<PyObject*>(user_class_of(ctx))};
+  OwnedRef b = attribute(cls, backward), v = attribute(cls, vjp);
+  const bool has_vjp = v.o != attribute(base, vjp).o;
+  CHECK(Kind::Runtime, !has_vjp || b.o == attribute(base, backward).o,
+      "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+      "them.");
+  return (has_vjp ? v : b).give();
+}
 
 }  // namespace
 
-bool want_own_tangents(bool on) { return std::exchange(own_tangents, on); }
-
-FunctionNode::FunctionNode(PyFunction* ctx, std::string name) : ctx_(ctx), name_(std::move(name)) {
-  Py_INCREF(ctx_);
-  ctx_->node = this;
-}
-
-FunctionNode::~FunctionNode() {
-  if (!python_lives()) return;
-  GilAcquire gil;
-  if (ctx_) ctx_->node = nullptr;
-  if (owns_ctx) Py_DECREF(ctx_);
-}
-
-void FunctionNode::release_saved() {
-  GilAcquire gil;
-  if (!ctx_ || !ctx_->saved) return;
-  for (SavedTensor& s : *ctx_->saved) s.reset();
-  if (!ctx_->saved->empty()) ctx_->freed = 1;
-}
-
-PyObject* FunctionNode::call_backward(PyObject* args) {
-  static PyObject *forward_cls = interned("_forward_cls"), *backward = interned("backward"), *vjp = interned("vjp"),
-                  *base = nullptr;
-  if (!base) {
-    OwnedRef module{PyImport_ImportModule("shim_torch.autograd.function")};
-    base = module.o ? PyObject_GetAttrString(module.o, "Function") : nullptr;
-    if (!base) return nullptr;
-  }
-  OwnedRef cls{PyObject_GetAttr(reinterpret_cast<PyObject*>(ctx_), forward_cls)};
-  if (!cls.o) return nullptr;
-  OwnedRef b{PyObject_GetAttr(cls.o, backward)}, v{PyObject_GetAttr(cls.o, vjp)}, b0{PyObject_GetAttr(base, backward)},
-      v0{PyObject_GetAttr(base, vjp)};
-  if (!b.o || !v.o || !b0.o || !v0.o) return nullptr;
-  if (b.o != b0.o && v.o != v0.o)
-    return PyErr_Format(PyExc_RuntimeError,
-        "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
-        "them.");
-  return PyObject_CallObject(v.o != v0.o ? v.o : b.o, args);
-}
-
-// _transposed_jvp(Function, ctx, inputs, cotangents); an input is None or zeros like it. None: it has no jvp to call.
-PyObject* FunctionNode::transposed_jvp(PyObject* args) {
-  OwnedRef module{PyImport_ImportModule("shim_torch._impl.autograd.own_tangents")};
-  OwnedRef call{module.o ? PyObject_GetAttrString(module.o, "transposed_jvp") : nullptr};
-  OwnedRef cls{PyObject_GetAttrString(reinterpret_cast<PyObject*>(ctx_), "_forward_cls")};
-  size_t tensors = 0;
-  OwnedRef zeros{tuple_by(is_tensor_input.size(),
-      [&](size_t i) { return wrap(is_tensor_input[i] ? zeros_like_meta(given[tensors++]) : Tensor()); })};
-  if (!call.o || !cls.o || !zeros.o) return nullptr;
-  OwnedRef cotangents{PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args))};
-  return cotangents.o ? PyObject_CallFunctionObjArgs(
-                            call.o, cls.o, reinterpret_cast<PyObject*>(ctx_), zeros.o, cotangents.o, nullptr)
-                      : nullptr;
-}
-
-Grads FunctionNode::apply(Grads&& grads) {
-  GilAcquire gil;
-  CHECK(Kind::Runtime, ctx_, name_, ": its ctx was freed");
-  Ref<Node> alive(this);
-  OwnedRef ctx_alive{Py_NewRef(reinterpret_cast<PyObject*>(ctx_))};
-  OwnedRef args = owned(tuple_by(outputs.size() + 1, [&](size_t k) {
-    if (k == 0) return Py_NewRef(ctx_alive);
-    const size_t i = k - 1;
-    const bool zeros = !grads[i] && outputs[i] != FunctionOutput::not_tensor && ctx_->materialize &&
-                       (outputs[i] == FunctionOutput::differentiable || ctx_->materialize_non_diff);
-    return wrap(zeros ? zeros_like_meta(inputs[i]) : grads[i]);
-  }));
-  grads.clear();
-  if (__builtin_expect(own_tangents, 0) && !given.empty()) {
-    OwnedRef r{transposed_jvp(args.o)};
-    if (!r.o) throw PythonError();
-    if (r != Py_None) return results(r.o);
-  }
-  OwnedRef r{call_backward(args.o)};
-  if (!r.o) throw PythonError();
-  return results(r.o);
-}
-
-Grads FunctionNode::results(PyObject* r) {
-  OwnedRef tuple{PyTuple_Check(r) ? Py_NewRef(r) : PyTuple_Pack(1, r)};
-  if (!tuple.o) throw PythonError();
-  size_t n = size_t(PyTuple_GET_SIZE(tuple.o)), expected = is_tensor_input.size();
-  bool rest_none = n > expected;  // trailing Nones are forgiven
-  for (size_t i = expected; i < n; ++i) rest_none = rest_none && PyTuple_GET_ITEM(tuple.o, Py_ssize_t(i)) == Py_None;
-  CHECK(Kind::Runtime, n == expected || rest_none, "function ", name_,
-      " returned an incorrect number of gradients (expected ", expected, ", got ", n, ")");
-  Grads out;
-  for (size_t i = 0; i < expected; ++i) {
-    PyObject* o = PyTuple_GET_ITEM(tuple.o, Py_ssize_t(i));
-    if (!is_tensor_input[i]) {
-      CHECK(Kind::Runtime, o == Py_None, "function ", name_, " returned a gradient different than None at position ",
-          i + 1, ", but the corresponding forward input was not a Variable");
-      continue;
-    }
-    CHECK(Kind::Runtime, o == Py_None || is_tensor(o), "expected Variable or None (got ", Py_TYPE(o)->tp_name, ")");
-    out.push_back(o == Py_None ? Tensor() : Tensor(unwrap(o)));
-  }
-  return out;
+void set_function_calls() {
+  function_calls = {backward_of,
+      []() -> void* { return attribute_of_module("shim_torch._impl.autograd.own_tangents", "transposed_jvp"); },
+      user_class_of};
 }
 
 // --- the results of forward -----------------------------------------------------------------------------------------------------
@@ -195,8 +124,8 @@ bool save_variables(PyFunction* ctx, const Ref<FunctionNode>& node) {
         " is of type ", Py_TYPE(o)->tp_name);
     tensors.emplace_back(o == Py_None ? nullptr : unwrap(o));
   }
-  if (!ctx->saved) ctx->saved = new std::vector<SavedTensor>();
-  *ctx->saved = saved_for_function(node.get(), tensors);
+  if (!ctx->own.saved) ctx->own.saved = new std::vector<SavedTensor>();
+  *ctx->own.saved = saved_for_function(node.get(), tensors);
   Py_CLEAR(ctx->to_save);
   return true;
 }

@@ -14,7 +14,7 @@ PyFunction* in(PyObject* o) { return reinterpret_cast<PyFunction*>(o); }
 
 PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
   PyObject* o = type->tp_alloc(type, 0);
-  if (o) in(o)->materialize = in(o)->materialize_non_diff = 1;
+  if (o) in(o)->own.materialize = in(o)->own.materialize_non_diff = 1;
   return o;
 }
 
@@ -23,19 +23,20 @@ int traverse(PyObject* o, visitproc visit, void* arg) {
   if (int r = visit_each(visit, arg, Py_TYPE(o), f->dict, f->needs_input_grad, f->to_save, f->non_differentiable,
           f->dirty_tensors, f->saved_for_forward))
     return r;
-  for (size_t i = 0; f->saved && i < f->saved->size(); ++i)
-    if (int r = visit_saved((*f->saved)[i], visit, arg)) return r;
-  return f->owns_node ? visit_shared(f->node, visit, arg) : 0;  // else the node's owner shows what the node holds
+  for (size_t i = 0; f->own.saved && i < f->own.saved->size(); ++i)
+    if (int r = visit_saved((*f->own.saved)[i], visit, arg)) return r;
+  return f->own.owns_node ? visit_shared(f->own.node, visit, arg)
+                          : 0;  // else the node's owner shows what the node holds
 }
 
 // What goes may take the node with it, and with that this object's last user: nothing is looked at twice.
 int clear(PyObject* o) {
   PyFunction* f = in(o);
   clear_each(f->dict, f->needs_input_grad, f->to_save, f->non_differentiable, f->dirty_tensors, f->saved_for_forward);
-  for (size_t i = 0; f->saved && i < f->saved->size(); ++i) (*f->saved)[i].reset();
-  if (f->owns_node && f->node->use_count() == 1) {
-    f->owns_node = 0;
-    f->node->release();
+  for (size_t i = 0; f->own.saved && i < f->own.saved->size(); ++i) (*f->own.saved)[i].reset();
+  if (f->own.owns_node && f->own.node->use_count() == 1) {
+    f->own.owns_node = 0;
+    f->own.node->release();
   }
   return 0;
 }
@@ -43,60 +44,60 @@ int clear(PyObject* o) {
 // Python lets go of a ctx whose node lives on: the node keeps it from now on.
 void finalize(PyObject* o) {
   PyFunction* f = in(o);
-  if (!f->owns_node || f->node->use_count() < 2) return;
+  if (!f->own.owns_node || f->own.node->use_count() < 2) return;
   Py_INCREF(o);
-  f->node->owns_ctx = true;
-  f->owns_node = 0;
-  f->node->release();
+  f->own.node->owns_ctx = true;
+  f->own.owns_node = 0;
+  f->own.node->release();
 }
 
 void dealloc(PyObject* o) {
   PyObject_GC_UnTrack(o);
   PyFunction* f = in(o);
   if (f->weakrefs) PyObject_ClearWeakRefs(o);
-  if (f->owns_node) {
-    f->owns_node = 0;
-    f->node->release();
+  if (f->own.owns_node) {
+    f->own.owns_node = 0;
+    f->own.node->release();
   }
-  if (f->node) f->node->lose_ctx();  // a node that lives on: the finalizer had run before it came to that
+  if (f->own.node) f->own.node->lose_ctx();  // a node that lives on: the finalizer had run before it came to that
   clear(o);
-  auto* saved = f->saved;
-  f->saved = nullptr;
+  auto* saved = f->own.saved;
+  f->own.saved = nullptr;
   delete saved;
   free_object(o);
 }
 
 Node& node_or_error(PyObject* o, const char* what) {
-  CHECK(Kind::Runtime, in(o)->node, "Attribute '", what,
+  CHECK(Kind::Runtime, in(o)->own.node, "Attribute '", what,
       "' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on an instance of "
       "autograd.Function is a "
       "legacy access pattern that is no longer supported. For examples on how to use new-style autograd functions, see "
       "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function ");
-  return *in(o)->node;
+  return *in(o)->own.node;
 }
 
 PyObject* metadata(PyObject* o) {
-  CHECK(Kind::Runtime, in(o)->node,
+  CHECK(Kind::Runtime, in(o)->own.node,
       "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has "
       "already been deallocated.  The most likely "
       "reason this occurred is because you assigned x.grad_fn to a local variable and then let the original variable "
       "get deallocated.  Don't do that!  If you really have no way of "
       "restructuring your code so this is the case, please file an issue reporting that you are affected by this.");
-  return node_metadata(*in(o)->node);
+  return node_metadata(*in(o)->own.node);
 }
 
 template <class F> PyObject* each_saved(PyObject* o, F f) {
   PyFunction* ctx = in(o);
-  if (!ctx->saved && ctx->saved_for_forward && PyTuple_Check(ctx->saved_for_forward))
+  if (!ctx->own.saved && ctx->saved_for_forward && PyTuple_Check(ctx->saved_for_forward))
     return Py_NewRef(ctx->saved_for_forward);  // for jvp
-  CHECK(Kind::Runtime, !ctx->freed,
+  CHECK(Kind::Runtime, !ctx->own.freed,
       "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
       "been freed). Saved intermediate "
       "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you "
       "need to backward through the graph a second time or if you need "
       "to access saved tensors after calling backward.");
-  return tuple_by(
-      ctx->saved ? ctx->saved->size() : 0, [&](size_t i) { return f((*ctx->saved)[i], Ref<Node>(ctx->node)); });
+  return tuple_by(ctx->own.saved ? ctx->own.saved->size() : 0,
+      [&](size_t i) { return f((*ctx->own.saved)[i], Ref<Node>(ctx->own.node)); });
 }
 
 PyObject* saved_tensors(PyObject* o) {
@@ -125,8 +126,8 @@ PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, nee
     {"non_differentiable", T_OBJECT, offsetof(PyFunction, non_differentiable), 0, nullptr},
     {"dirty_tensors", T_OBJECT, offsetof(PyFunction, dirty_tensors), 0, nullptr},
     {"saved_for_forward", T_OBJECT, offsetof(PyFunction, saved_for_forward), 0, nullptr},
-    {"materialize_grads", T_BOOL, offsetof(PyFunction, materialize), 0, nullptr},
-    {"_materialize_non_diff_grads", T_BOOL, offsetof(PyFunction, materialize_non_diff), 0, nullptr},
+    {"materialize_grads", T_BOOL, offsetof(PyFunction, own.materialize), 0, nullptr},
+    {"_materialize_non_diff_grads", T_BOOL, offsetof(PyFunction, own.materialize_non_diff), 0, nullptr},
     offset_member("__dictoffset__", offsetof(PyFunction, dict)),
     offset_member("__weaklistoffset__", offsetof(PyFunction, weakrefs)), {}};
 
@@ -155,14 +156,17 @@ PyObject* function_ctx(Node* node) {
   may_be_finalized_again(o);
   f->owns_ctx = false;  // the node's reference goes to the caller, and the ctx keeps the node
   f->retain();
-  f->ctx()->owns_node = 1;
+  f->context().owns_node = 1;
   return o;
 }
 
 Ref<Node> node_of_function(PyObject* o) {
-  return PyObject_TypeCheck(o, FunctionType) ? Ref<Node>(in(o)->node) : Ref<Node>();
+  return PyObject_TypeCheck(o, FunctionType) ? Ref<Node>(in(o)->own.node) : Ref<Node>();
 }
 
-int bind_function(PyObject* module) { return (FunctionType = add_type(module, spec, "_FunctionBase")) ? 0 : -1; }
+int bind_function(PyObject* module) {
+  set_function_calls();
+  return (FunctionType = add_type(module, spec, "_FunctionBase")) ? 0 : -1;
+}
 
 }  // namespace shim

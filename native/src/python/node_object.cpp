@@ -6,6 +6,7 @@
 
 #include "autograd/function_hook.h"
 #include "autograd/nodes.h"
+#include "dispatch/record_node.h"
 #include "python/autograd_python.h"
 #include "python/held_type.h"
 
@@ -63,13 +64,21 @@ const Tensor& variable(PyObject* o) {
   return a->variable();
 }
 
-// A saved tensor before it is unpacked: takes hooks of its own (grad_fn._raw_saved_x).
-PyObject* raw_saved(PyObject* o, const char* name) {
-  std::vector<SavedTensor*> found;
-  bool list = false;
-  if (!raw_saved_attribute(in(o), name, &found, &list)) return nullptr;
-  if (!list) return saved_object(Ref<Node>(in(o)), found[0]);
-  return tuple_by(found.size(), [&](size_t i) { return saved_object(Ref<Node>(in(o)), found[i]); });
+// grad_fn._saved_x; null without an error if there is none. `raw`: a saved tensor before it is unpacked, which takes hooks of its own.
+PyObject* saved_attribute(PyObject* o, const std::string& name, bool raw) {
+  auto* record = dynamic_cast<RecordNode*>(in(o));
+  SavedValue* v = record ? record->find_shown(name) : nullptr;
+  const bool tensors = v && (v->is_tensor || v->is_list);
+  if (!v || (raw && !tensors)) return nullptr;
+  if (raw) {
+    const auto one = [&](size_t i) { return saved_object(Ref<Node>(record), &v->tensors[i]); };
+    return v->is_list ? tuple_by(v->tensors.size(), one) : one(0);
+  }
+  if (tensors) record->check_kept();
+  Unpacked unpacked(*record);
+  Value found = unpacked.of(*v);
+  if (v->is_list) found.tag = Value::list, found.width = Value::as_tuple;
+  return object_of(found);
 }
 
 PyObject* run(PyObject* o, PyObject* args, PyObject*) {  // grad_fn(*gradients)
@@ -97,8 +106,7 @@ PyObject* getattro(PyObject* o, PyObject* attribute) {
   bool raw = text && std::strncmp(text, "_raw_saved_", 11) == 0;
   if (!text || (!raw && std::strncmp(text, "_saved_", 7) != 0)) return nullptr;
   PyErr_Clear();
-  PyObject* saved =
-      guarded([&]() -> PyObject* { return raw ? raw_saved(o, text + 11) : saved_attribute(in(o), text + 7); });
+  PyObject* saved = guarded([&]() -> PyObject* { return saved_attribute(o, text + (raw ? 11 : 7), raw); });
   if (!saved && !PyErr_Occurred())
     PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'", std::strrchr(Py_TYPE(o)->tp_name, '.') + 1,
         attribute);
