@@ -80,4 +80,21 @@ Tensor lazy_clone(const TensorImpl& t) {
   return clone;
 }
 
+void* address_of(const TensorImpl& t) {
+  own_data(*t.storage());
+  return t.data();
+}
+
+const Tensor& lend_memory(const Tensor& t) {
+  own_data(*t->storage());
+  t->storage()->set_resizable(false);
+  return t;
+}
+
+const Tensor& own_memory(const Tensor& t) {
+  t->storage()->set_resizable(true);
+  if (t->device().is_cpu()) t->storage()->set_own();
+  return t;
+}
+
 }  // namespace shim

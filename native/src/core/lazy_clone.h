@@ -14,6 +14,11 @@ inline void own_data(Storage& s) {     // before it is written to
   if (__builtin_expect(lazy_clones, 0)) materialize(s);
 }
 
+// Memory that an array of the interpreter's stands over: where it is; resize_() may not replace it, or may again, for nobody else has it.
+void* address_of(const TensorImpl&);
+const Tensor& lend_memory(const Tensor&);
+const Tensor& own_memory(const Tensor&);
+
 bool in_parallel_region();  // whether this thread runs a piece of parallel_for (cpu/parallel.cpp)
 
 }  // namespace shim

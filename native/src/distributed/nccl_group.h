@@ -89,6 +89,9 @@ class NcclGroup : public std::enable_shared_from_this<NcclGroup> {
   // Sends and receives by memory that the ranks' GPUs open to each other, asynchronously; all ranks make their calls in the same order.
   // Null where there is no such memory, and while a graph is captured.
   std::shared_ptr<NcclWork> exchange(std::vector<DeviceCollective>);
+  // Each tensor of `inputs` goes to the rank in `to` at its place, and those of `outputs` come from the ranks in `from`.
+  std::shared_ptr<NcclWork> exchange(const std::vector<Tensor>& inputs, const std::vector<int64_t>& to,
+      const std::vector<Tensor>& outputs, const std::vector<int64_t>& from, Milliseconds timeout);
   // The same for sums and means: all_reduce of all outputs where they are, or reduce_scatter of each input to an output.
   std::shared_ptr<NcclWork> reduce_by_copies(DeviceCollective&&);
   DeviceComm& communicator(int device, cuda::CUstream current);  // made where there is none

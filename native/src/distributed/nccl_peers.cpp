@@ -51,6 +51,21 @@ std::shared_ptr<NcclWork> NcclGroup::exchange(std::vector<DeviceCollective> what
       [&](PeerMemory& m, cuda::CUevent end) { return m.exchange(sent, received, current, end); });
 }
 
+std::shared_ptr<NcclWork> NcclGroup::exchange(const std::vector<Tensor>& inputs, const std::vector<int64_t>& to,
+    const std::vector<Tensor>& outputs, const std::vector<int64_t>& from, Milliseconds timeout) {
+  CHECK(Kind::Value, inputs.size() == to.size() && outputs.size() == from.size(), "exchange: a rank for each tensor");
+  std::vector<DeviceCollective> all;
+  const auto add = [&](DeviceCollective message, int64_t rank) {
+    message.root = int(rank);
+    message.timeout = timeout;
+    message.name = "exchange";
+    all.push_back(std::move(message));
+  };
+  for (size_t i = 0; i < to.size(); ++i) add({.kind = Act::send, .inputs = {inputs[i]}}, to[i]);
+  for (size_t i = 0; i < from.size(); ++i) add({.kind = Act::receive, .outputs = {outputs[i]}}, from[i]);
+  return exchange(std::move(all));
+}
+
 std::shared_ptr<NcclWork> NcclGroup::reduce_by_copies(DeviceCollective&& what) {
   check_usable();
   const int device = device_of(what);

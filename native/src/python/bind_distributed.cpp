@@ -46,11 +46,6 @@ std::tuple<int, int64_t, Bytes, std::vector<std::string>> store_call(Held<Store>
   return {int(r.outcome), r.number, {std::move(r.value)}, std::move(r.list)};
 }
 
-std::optional<std::string> mpi_why_not() {
-  const mpi::Library& l = mpi::library();
-  return l.loaded ? std::nullopt : std::optional(l.why_not);
-}
-
 Held<Session> open_session(
     Held<Store> store, std::string_view prefix, int rank, int size, Milliseconds timeout, Truth by_mpi) {
   return std::make_shared<Session>(store, std::string(prefix), rank, size, timeout, by_mpi);
@@ -86,11 +81,6 @@ Held<Work> group_start(Held<ProcessGroup> group, std::string_view name, int act,
   return work;
 }
 
-std::optional<std::string> work_error(Held<Work> work) {
-  const std::string error = work->error();
-  return error.empty() ? std::nullopt : std::optional(error);
-}
-
 const Type<Store> store_type{"DistributedStore", {method<&store_call>("call")}};
 const Type<Session> session_type{
     "DistributedSession", {method<&session_group>("group"), method<&session_nccl_group, Lock::held>("nccl_group"),
@@ -102,13 +92,14 @@ const Type<ProcessGroup> group_type{"DistributedGroup",
 const Type<Work> work_type{"DistributedWork",
     {method<[](Held<Work> w, Milliseconds at_most) { return w->wait(at_most), true; }>("wait"),
         method<[](Held<Work> w) { return w->look(), w->ended(); }>("test")},
-    {object_attribute<&work_error>("error"), object_attribute<[](Held<Work> w) { return w->source(); }>("source")}};
+    {object_attribute<&error_of<Work>>("error"), object_attribute<[](Held<Work> w) { return w->source(); }>("source")}};
 const ModulePart distributed_functions{
     {function<&distributed_errors>("distributed_errors"), between<&memory_store>("memory_store"),
         between<[](std::string_view path) { return file_store(std::string(path)); }>("file_store"),
         between<&open_tcp_store, Lock::held>("tcp_store"),
         between<[](std::string_view path) { mpi::look_at(std::string(path)); }, Lock::held>("mpi_look_at"),
-        function<&mpi_why_not>("mpi_why_not"), between<&end_mpi>("end_mpi"), between<&open_session>("open_session")}};
+        function<[] { return why_not(mpi::library()); }>("mpi_why_not"), between<&end_mpi>("end_mpi"),
+        between<&open_session>("open_session")}};
 
 }  // namespace
 

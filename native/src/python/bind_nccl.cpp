@@ -9,11 +9,6 @@ using Integers = std::vector<int64_t>;
 using Group = std::shared_ptr<NcclGroup>;
 using Running = std::shared_ptr<NcclWork>;
 
-std::optional<std::string> nccl_why_not() {
-  const nccl::Library& l = nccl::library();
-  return l.loaded ? std::nullopt : std::optional(l.why_not);
-}
-
 std::tuple<int, std::string> nccl_version() {  // its number, and where it was found
   const nccl::Library& l = nccl::required();
   return {l.version_number, l.path};
@@ -44,20 +39,6 @@ Running nccl_start(Group group, std::string_view name, int act, int op, PyObject
   return root < 0 ? group->reduce_by_copies(std::move(c)) : group->start(std::move(c));  // -1: null where it is NCCL's
 }
 
-// Each tensor of `inputs` goes to the rank in `to` at its place, and those of `outputs` come from the ranks in `from`.
-Running nccl_exchange(Group group, std::vector<Tensor> inputs, Integers to, std::vector<Tensor> outputs, Integers from,
-    Milliseconds timeout) {
-  CHECK(Kind::Value, inputs.size() == to.size() && outputs.size() == from.size(), "exchange: a rank for each tensor");
-  std::vector<DeviceCollective> all;
-  for (size_t i = 0; i < to.size(); ++i)
-    all.push_back(
-        {.kind = Act::send, .inputs = {inputs[i]}, .root = int(to[i]), .timeout = timeout, .name = "exchange"});
-  for (size_t i = 0; i < from.size(); ++i)
-    all.push_back(
-        {.kind = Act::receive, .outputs = {outputs[i]}, .root = int(from[i]), .timeout = timeout, .name = "exchange"});
-  return group->exchange(std::move(all));
-}
-
 // (ncclComm_t, the stream of asynchronous collectives, how many small ones were not NCCL's; -1: all are)
 std::tuple<void*, void*, int64_t> group_communicator(Group group, int device) {
   const cuda::CUstream current = cuda::current_stream(device);
@@ -79,27 +60,24 @@ bool nccl_wait(Running work, Milliseconds at_most) {
   return work->order_current_stream(), true;
 }
 
-std::optional<std::string> nccl_error(Running work) {
-  const std::string error = work->error();
-  return error.empty() ? std::nullopt : std::optional(error);
-}
-
 constexpr Lock held = Lock::held;
 const Type<NcclGroup> nccl_group_type{"DeviceGroup",
     {method<&nccl_start, held>("start"), method<[](Group g) { g->begin_coalescing(); }, held>("begin_coalescing"),
         method<[](Group g, Truth later, Milliseconds timeout) { return g->end_coalescing(later, timeout); }, held>(
             "end_coalescing"),
-        method<&nccl_exchange, held>("exchange"), method<&group_communicator, held>("communicator"),
-        method<&group_split, held>("split"),
+        method<[](Group g, std::vector<Tensor> inputs, Integers to, std::vector<Tensor> outputs, Integers from,
+                   Milliseconds timeout) { return g->exchange(inputs, to, outputs, from, timeout); },
+            held>("exchange"),
+        method<&group_communicator, held>("communicator"), method<&group_split, held>("split"),
         method<[](Group g, std::string_view why) { g->abort(std::string(why)); }>("abort"),
         method<[](Group g) { g->shutdown(); }>("shutdown")},
     {object_attribute<[](Group g) { return g->sequence(); }>("sequence")}};
 const Type<NcclWork> nccl_work_type{"DeviceWork",
     {method<[](Running w) { return w->order_current_stream(), true; }, held>("order_current_stream"),
         method<&nccl_wait, held>("wait"), method<[](Running w) { return w->ended(); }, held>("test")},
-    {object_attribute<&nccl_error>("error"), object_attribute<[](Running w) { return w->event(); }>("event")}};
-const ModulePart nccl_functions{{function<&nccl_why_not>("nccl_why_not"), between<&nccl_version, held>("nccl_version"),
-    function<&nccl_failure_handling>("nccl_failure_handling")}};
+    {object_attribute<&error_of<NcclWork>>("error"), object_attribute<[](Running w) { return w->event(); }>("event")}};
+const ModulePart nccl_functions{{function<[] { return why_not(nccl::library()); }>("nccl_why_not"),
+    between<&nccl_version, held>("nccl_version"), function<&nccl_failure_handling>("nccl_failure_handling")}};
 
 }  // namespace
 

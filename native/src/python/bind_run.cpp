@@ -50,30 +50,13 @@ Tensor clone_raw(const TensorImpl& t) {
   return copy;
 }
 
-Tensor own_memory(const Tensor& t) {  // over a body's array: nobody else has it, so it may be resized
-  t->storage()->set_resizable(true);
-  if (t->device().is_cpu()) t->storage()->set_own();  // the body drops its array
-  return t;
-}
-
-Tensor lend_memory(const Tensor& t) {  // an array stands over it, and it must stay where it is
-  own_data(*t->storage());
-  t->storage()->set_resizable(false);
-  return t;
-}
-
-PyObject* memory_address(const TensorImpl& t) {  // data_ptr() of a tensor whose memory is about to be read
-  own_data(*t.storage());
-  return PyLong_FromVoidPtr(t.data());
-}
-
 int add_handler(PyObject*) {
   import_array1(-1);
   return (handler_capsule = PyCapsule_New(&handler, "mem_handler", nullptr)) ? 0 : -1;
 }
 
 const ModulePart run_functions{
-    {function<&memory_address>("memory_address",
+    {function<&address_of>("memory_address",
          "Where the tensor's memory is; RuntimeError where its storage holds less than the tensor needs."),
         function<&lend_memory>(
             "lend_memory", "Marks the tensor's memory as shared with an array: resize_() may not replace it."),

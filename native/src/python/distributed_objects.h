@@ -17,6 +17,14 @@ inline Tensor lent(PyObject* o) {  // a tensor without gradients or a Python obj
   return alias(*unwrap(o));
 }
 
+template <class W> std::optional<std::string> error_of(std::shared_ptr<W> work) {  // none: it went well, or goes on
+  std::string error = work->error();
+  return error.empty() ? std::nullopt : std::optional(std::move(error));
+}
+template <class L> std::optional<std::string> why_not(const L& library) {  // none: it is loaded
+  return library.loaded ? std::nullopt : std::optional(library.why_not);
+}
+
 inline void read(PyObject* o, Tensor* to) { *to = lent(o); }
 inline void read(PyObject* o, int64_t* to) { *to = PyLong_AsLongLong(o); }
 inline void read(PyObject* o, Milliseconds* to) { *to = Milliseconds(PyLong_AsLongLong(o)); }
