@@ -82,6 +82,16 @@ __device__ inline void send(const u8* in, i64 bytes, i64 step, const Ranks& g, u
   });
 }
 
+// Word i of a rank's part: where it is this one's it lies at `own`, of which `left` bytes are there, else it arrives. False where that
+// was stopped.
+__device__ inline bool take(const u8* own, i64 left, i64 i, int r, const Ranks& g, u32 number, u64& word) {
+  if (r == g.rank) {
+    word = load(own, left);
+    return true;
+  }
+  return get(g.from + r * g.slot + i * 16, word, number, g.stop);
+}
+
 // What is for and of each rank: addresses and bytes.
 struct Exchange {
   u64 in[8], out[8];
@@ -104,10 +114,7 @@ extern "C" __global__ void __launch_bounds__(512)
     const i64 bytes = e.made[r];
     each_word(bytes || r == g.rank ? bytes : 1, [&](i64 i) {
       u64 word;
-      if (r == g.rank)
-        word = load(in + i * 8, bytes - i * 8);
-      else
-        stopped = stopped || !get(g.from + r * g.slot + i * 16, word, number, g.stop);
+      stopped = stopped || !take(in + i * 8, bytes - i * 8, i, r, g, number, word);
       if (!stopped) store(out + i * 8, word, bytes - i * 8);
     });
   }
@@ -121,10 +128,7 @@ extern "C" __global__ void __launch_bounds__(512)
   each_word(bytes, [&](i64 i) {
     for (int r = 0; r < g.size && !stopped; ++r) {
       u64 word;
-      if (r == g.rank)
-        word = load(in + r * step + i * 8, bytes - i * 8);
-      else
-        stopped = !get(g.from + r * g.slot + i * 16, word, number, g.stop);
+      stopped = !take(in + r * step + i * 8, bytes - i * 8, i, r, g, number, word);
       if (!stopped) store(out + r * bytes + i * 8, word, bytes - i * 8);
     }
   });
@@ -145,10 +149,7 @@ extern "C" __global__ void __launch_bounds__(512) reduced(
     C sums[kNumbers];
     for (int r = 0; r < g.size && !stopped; ++r) {
       u64 word;
-      if (r == g.rank)
-        word = load(in + r * step + i * 8, bytes - i * 8);
-      else
-        stopped = !get(g.from + r * g.slot + i * 16, word, number, g.stop);
+      stopped = !take(in + r * step + i * 8, bytes - i * 8, i, r, g, number, word);
       if (stopped) return;
       const Word w = *reinterpret_cast<const Word*>(&word);
 #pragma unroll
