@@ -72,6 +72,14 @@ struct SharedAllocation {  // physical memory that other processes can map: CUme
   unsigned char flags[8] = {};
 };
 static_assert(sizeof(SharedAllocation) == 32);
+struct BatchedNumber {  // of memory that a stream waits for, or writes: CUstreamBatchMemOpParams
+  unsigned act;         // 1: wait for 32 bits, 2: write them
+  CUdeviceptr at;
+  uint64_t value;
+  unsigned flags = 0;
+  uint64_t more[2] = {};
+};
+static_assert(sizeof(BatchedNumber) == 48);
 static_assert(
     sizeof(KernelNode) == 72 && sizeof(EdgeData) == 8 && sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 
@@ -119,6 +127,7 @@ static_assert(
   X(shared_access, cuMemSetAccess, (CUdeviceptr, size_t, const MemoryAccess*, size_t))                                 \
   X(stream_write_value, cuStreamWriteValue32_v2, (CUstream, CUdeviceptr, uint32_t, unsigned))                          \
   X(stream_wait_value, cuStreamWaitValue32_v2, (CUstream, CUdeviceptr, uint32_t, unsigned))                            \
+  X(stream_numbers, cuStreamBatchMemOp_v2, (CUstream, unsigned, BatchedNumber*, unsigned))                             \
   X(memcpy_async, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                                         \
   X(memcpy_peer_async, cuMemcpyPeerAsync, (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream))          \
   X(memset_async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                                     \

@@ -41,23 +41,39 @@ class PeerMemory {
 
  private:
   enum { messages, rows, sums, kChannels };
+  struct
+      Line {  // a stream, and numbers to write and to wait for that it gets together, in one call, before what comes next
+    cuda::CUstream stream = nullptr;
+    std::vector<cuda::BatchedNumber> numbers;
+  };
   struct Channel {
     std::vector<uint32_t> sent, received;  // pieces so far, by peer
-    cuda::CUstream out = nullptr, in = nullptr;
+    Line out, in;
+  };
+  struct Sent {
+    int peer;
+    cuda::CUdeviceptr from;
+    size_t bytes;
   };
   PeerMemory(int rank, int size, int device);
   void make_streams();
+  size_t piece_bytes(size_t row) const;
   bool tried(int other);
   cuda::CUdeviceptr slot(int channel, int owner, int source, uint32_t number) const;
   cuda::CUdeviceptr flag(int channel, int owner, int other, bool freed) const;
-  void begin(cuda::CUstream current, std::initializer_list<cuda::CUstream>);
-  void join(cuda::CUstream first, cuda::CUstream later);
-  void send_piece(int channel, int peer, cuda::CUdeviceptr from, size_t bytes);
+  void begin(cuda::CUstream current, std::initializer_list<Line*>);
+  void join(Line& first, Line& later);
+  void number(Line&, unsigned act, cuda::CUdeviceptr at, uint32_t value);
+  void flush(Line&);
+  void send_pieces(int channel, const std::vector<Sent>&, size_t first, size_t count);
+  void await_slot(int channel, int peer);
   cuda::CUdeviceptr await_piece(int channel, int peer);
   void free_piece(int channel, int peer);
   void receive_piece(int channel, int peer, cuda::CUdeviceptr to, size_t bytes);
   void add_pieces(const Rows&, size_t at, size_t bytes, double factor);
   const int rank_, size_, device_;
+  const size_t slot_bytes_;
+  bool batches_ = false;  // the driver takes several numbers in one call
   std::unique_ptr<OpenedMemory> owned_;
   OpenedMemory* memory_ = nullptr;  // also while it is made
   Channel channels_[kChannels];

@@ -108,8 +108,12 @@ def _reduced(group: Any, name: str, act: int, average: bool, inputs: Any, output
 
 
 def reduce_scatter(outs: Sequence[Any], sent: Sequence[Any], group: Any, average: bool = True) -> Any:
-    """``reduce_scatter_tensor`` of each of ``sent``, floating-point numbers, asynchronous; None where it is NCCL's."""
-    if not all(_fits(group, t, group.size() * least()) for t in sent):
+    """``reduce_scatter_tensor`` of each of ``sent``, floating-point numbers, asynchronous; None where it is NCCL's.
+
+    Small ones go with large ones: a kernel that waits for the other ranks would take a multiprocessor from a product meanwhile.
+    """
+    n = group.size()
+    if not all(_fits(group, t, 1) for t in sent) or not any(_fits(group, t, n * least()) for t in sent):
         return None
     return _reduced(group, "reduce_scatter by copies", Act.REDUCE_SCATTER, average, list(sent), list(outs))
 
@@ -117,18 +121,19 @@ def reduce_scatter(outs: Sequence[Any], sent: Sequence[Any], group: Any, average
 def all_reduce(tensors: Sequence[Any], group: Any, average: bool) -> Any:
     """``all_reduce`` of floating-point tensors where they are, asynchronous, with SUM or AVG; None where it is NCCL's.
 
-    Each rank adds up its part of every tensor, and sends it to the others. Small ones among them are NCCL's.
+    Each rank adds up its part of every tensor, and sends it to the others. Small ones go with large ones, as in ``reduce_scatter``;
+    those of which ranks cannot have equal parts are NCCL's.
     """
     n = group.size()
-    large = [_fits(group, t, n * least()) and t.numel() % n == 0 for t in tensors]
-    whole = [t.detach() for t, yes in zip(tensors, large, strict=True) if yes]
-    if not whole:
+    if not any(_fits(group, t, n * least()) and t.numel() % n == 0 for t in tensors):
         return None
+    taken = [_fits(group, t, 1) and t.numel() % n == 0 for t in tensors]
+    whole = [t.detach() for t, yes in zip(tensors, taken, strict=True) if yes]
     works: list[Any] = [_reduced(group, "all_reduce by copies", Act.ALL_REDUCE, average, [], whole)]
     if works[0] is None:
         return None
-    small = [t for t, yes in zip(tensors, large, strict=True) if not yes]
-    if small:
+    rest = [t for t, yes in zip(tensors, taken, strict=True) if not yes]
+    if rest:
         op = ReduceOp.AVG if average else ReduceOp.SUM
-        works.append(collectives.all_reduce_coalesced(small, op, group=group, async_op=True))
+        works.append(collectives.all_reduce_coalesced(rest, op, group=group, async_op=True))
     return _Works(works, list(tensors))

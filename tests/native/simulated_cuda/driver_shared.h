@@ -75,5 +75,23 @@ int cuStreamWaitValue32_v2(void* stream, unsigned long long at, uint32_t value, 
   }
   return 0;
 }
+// Waits and writes of one stream, in their order.
+struct Number {
+  unsigned act;
+  unsigned long long at, value;
+  unsigned flags;
+  unsigned long long more[2];
+};
+int cuStreamBatchMemOp_v2(void* stream, unsigned count, const Number* all, unsigned flags) {
+  if (flags || !count || count > 256) return kInvalidValue;
+  for (unsigned i = 0; i < count; ++i) {
+    const Number& n = all[i];
+    if (n.act != 1 && n.act != 2) return kInvalidValue;
+    const int r =
+        (n.act == 1 ? cuStreamWaitValue32_v2 : cuStreamWriteValue32_v2)(stream, n.at, uint32_t(n.value), n.flags);
+    if (r) return r;
+  }
+  return 0;
+}
 
 }  // extern "C"

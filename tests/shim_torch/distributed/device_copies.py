@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import time
@@ -29,7 +30,7 @@ def collectives(rank: int, number: int, folder: Any, one_device: bool = False) -
 
     group, found = dist.group.WORLD, {}
     right, left = (rank + 1) % number, (rank - 1) % number
-    for times, count in ((3, 5), (2, 3 * MiB + 3)):  # of float32: of parts of a slot, and of several
+    for times, count in ((3, 5), (2, 10 * MiB + 3)):  # of float32: of parts of a slot, and of more than there are
         for turn in range(times):
             x, got = _values(rank, count, torch.float32, turn), torch.empty(count, device="cuda")
             work = by_copies.copied(group, [(x, right)], [(got, left)])
@@ -108,7 +109,7 @@ def pieces(rank: int, number: int, folder: Any) -> Any:
     return found
 
 
-def trained(rank: int, number: int, folder: Any, how: str) -> Any:
+def trained(rank: int, number: int, folder: Any, how: str, steps: int = 12, width: int = 1024, rows: int = 64) -> Any:
     """(losses of this rank's part of a batch, those of the whole one in one process, greatest gap of weights).
 
     ``how``: "ddp", or ``fully_shard`` with parameters in "float32" or "bfloat16".
@@ -121,12 +122,12 @@ def trained(rank: int, number: int, folder: Any, how: str) -> Any:
     losses: list[list[float]] = []
     for spread in (False, True):
         torch.manual_seed(4)
-        net = nn.Sequential(
-            *(
-                nn.Sequential(nn.Linear(1024, 2048, bias=False), nn.GELU(), nn.Linear(2048, 1024, bias=False))
-                for _ in range(4)
-            )
-        )
+        blocks: list[Any] = []
+        for _ in range(4):  # two large parameters, and two small ones that go with them
+            sizes = (width, 2 * width, width, 8, width)
+            up, down, *narrow = (nn.Linear(m, n, bias=False) for m, n in itertools.pairwise(sizes))
+            blocks.append(nn.Sequential(up, nn.GELU(), down, *narrow))
+        net = nn.Sequential(*blocks)
         net = net.to("cuda")
         if spread and how == "ddp":
             net = nn.parallel.DistributedDataParallel(net, init_sync=False)
@@ -141,10 +142,10 @@ def trained(rank: int, number: int, folder: Any, how: str) -> Any:
             alone = net
         optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
         losses.append([])
-        for step in range(12):
+        for step in range(steps):
             generator = torch.Generator().manual_seed(step)
-            x, y = (here(torch.randn(64 * number, 1024, generator=generator)) for _ in range(2))
-            x, y = (t[64 * rank : 64 * rank + 64] if spread else t for t in (x, y))
+            x, y = (here(torch.randn(rows * number, width, generator=generator)) for _ in range(2))
+            x, y = (t[rows * rank : rows * rank + rows] if spread else t for t in (x, y))
             loss = nn.functional.mse_loss(net(x).float(), y)
             loss.backward()
             optimizer.step()
