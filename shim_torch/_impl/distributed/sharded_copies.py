@@ -14,15 +14,21 @@ def large(p: Piece, n: int) -> bool:
     return p.dim == 0 and 2 * p.size >= by_copies.least() and p.size * n == math.prod(p.gathered)
 
 
-def gather(pieces: list[Piece], mine: Any, group: Any) -> Any:
+def gather(pieces: list[Piece], mine: Any, group: Any) -> tuple[Any, Any] | None:
     """Begins to copy large parameters' parts, which ``mine`` begins with, into the wholes, whose memory is the current stream's.
 
-    Gives a work; None where that is not possible.
+    Gives a work, and what every process sent of the rest of ``mine`` (None where there is none); None where that is not possible.
     """
     if not pieces or not by_copies.possible(group, mine):
         return None
     ranks, at = by_copies.others(group), group.rank()
-    sent, received, where = [], [], 0
+    sent, received, where, out = [], [], 0, None
+    rest = mine[sum(p.size for p in pieces) :]
+    if rest.numel():
+        out = rest.new_empty((group.size(), rest.numel()))
+        out[at].copy_(rest)
+        sent += [(rest, to) for to in ranks]
+        received += [(out[source], source) for source in reversed(ranks)]
     for p in pieces:
         p.memory.untyped_storage().resize_(p.memory.numel() * p.memory.element_size())
         part, rows = mine[where : where + p.size], p.memory.data.view(group.size(), p.size)
@@ -34,11 +40,12 @@ def gather(pieces: list[Piece], mine: Any, group: Any) -> Any:
     if work is None:
         for p in pieces:
             p.memory.untyped_storage().resize_(0)
-    return work
+        return None
+    return work, out
 
 
 class Means:
-    """Means of large gradients on their way to the parts."""
+    """Means of gradients on their way to the parts."""
 
     def __init__(self, pieces: list[Piece], means: list[Any], work: Any) -> None:
         self._pieces, self._means, self._work = pieces, means, work
@@ -53,23 +60,21 @@ class Means:
                 p.add_gradient(mean)
 
 
-def reduce(found: list[tuple[Piece, Any]], dtype: Any, group: Any) -> Means | None:
-    """Begins the means of gradients of large parameters; None where that is not possible."""
+def possible(grads: list[Any], dtype: Any, group: Any) -> bool:
+    """Whether the means of these gradients of large parameters may go by copies."""
+    return bool(grads) and all(by_copies.possible(group, g) and g.is_contiguous() and g.dtype == dtype for g in grads)
+
+
+def reduce(large: list[tuple[Piece, Any]], small: list[Piece], packed: Any, group: Any) -> Means | None:
+    """Begins the means of gradients of large parameters, and of small ones that are packed for the ranks; None where it is not possible."""
     n = group.size()
-    if not found or not all(by_copies.possible(group, g) and g.is_contiguous() and g.dtype == dtype for _, g in found):
+    sent = [g.view(-1) for _, g in large] + ([packed] if small else [])
+    outs = [g.new_empty(g.numel() // n) for g in sent]
+    work = by_copies.reduce_scatter(outs, sent, group)
+    if work is None:
         return None
-    means = [g.new_empty(g.numel() // n) for _, g in found]
-    work = by_copies.reduce_scatter(means, [g.view(-1) for _, g in found], group)
-    return None if work is None else Means([p for p, _ in found], means, work)
-
-
-class Together:
-    """Several reductions as one."""
-
-    def __init__(self, parts: list[Any]) -> None:
-        self._parts = parts
-
-    def end(self) -> None:
-        """Ends each."""
-        for part in self._parts:
-            part.end()
+    means, where = outs[: len(large)], 0
+    for p in small:
+        means.append(outs[-1][where : where + p.part._local_tensor.numel()])
+        where += p.size
+    return Means([p for p, _ in large] + small, means, work)

@@ -56,6 +56,7 @@ class State:
         self.root: State | None = None
         self.all: list[State] = []  # of a root: the states within, itself first
         self.order: list[State] = []  # of a root: as they ran forward
+        self.final: State | None = None  # of a root: the last one that ran forward, which backward begins with
         self.forward_prefetch: list[State] = []
         self.backward_prefetch: list[State] | None = None  # None: the one that ran before
         self.in_backward = self.reduced = self.ends = False
@@ -64,13 +65,17 @@ class State:
             states[module] = self
             module.register_forward_pre_hook(self._before, prepend=True, with_kwargs=True)
             module.register_forward_hook(self._after, prepend=False)
-            module.register_state_dict_pre_hook(self.free)
-            module.register_load_state_dict_pre_hook(self.free)
+            module.register_state_dict_pre_hook(self._show_parts)
+            module.register_load_state_dict_pre_hook(self._show_parts)
 
-    def free(self, *_: Any) -> None:
+    def free(self) -> None:
         """The modules have the parts; the whole parameters' memory is given back."""
         for flat in self.flats:
             flat.free()
+
+    def _show_parts(self, *_: Any) -> None:
+        for flat in self.flats:
+            flat.free(keeps=flat.kept)  # in one process alone, maybe: the others' backward will not gather
 
     # --- forward ----------------------------------------------------------------------------------------------------
 
@@ -124,6 +129,8 @@ class State:
     def _begin_iteration(self) -> None:
         for state in self.all:
             for flat in state.flats:
+                if flat.kept:
+                    flat.free()  # backward did not come
                 if not flat.whole_there:
                     flat.bind()
         self.comms.follow_current()
@@ -154,16 +161,20 @@ class State:
     def _end_forward(self) -> None:
         import shim_torch as torch
 
-        root = self.root
+        root, keeps = self.root, False
         if root is not None and torch.is_grad_enabled() and not root.ends:  # not what backward computes again
             root.order.append(self)
+            keeps = root.final is self  # as in the forward before
+            if root is self:
+                root.final = next((s for s in reversed(root.order[:-1]) if any(f.pieces for f in s.flats)), None)
         if self.reshard_after_forward:
-            self.free()
+            for flat in self.flats:
+                flat.free(keeps)
 
     def gather(self) -> None:
         """Begins to gather the whole parameters, where they are not there."""
         for flat in self.flats:
-            flat.begin_gather(self.comms)
+            flat.begin_gather(self.comms, self.in_backward)
 
     def finish_gather(self) -> None:
         """The modules have the whole parameters."""

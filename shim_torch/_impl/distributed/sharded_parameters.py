@@ -44,6 +44,7 @@ class Flat:
         self.total = sum(p.size for p in self.pieces)
         self.data: Any = None
         self.whole_there = False
+        self.kept = False  # the wholes are there, out of the modules' sight
         self._gathering: Gathering | None = None
         for p in self.pieces:
             p.show(p.part)
@@ -88,22 +89,30 @@ class Flat:
 
     # --- whole parameters -------------------------------------------------------------------------------------------
 
-    def begin_gather(self, comms: Comms) -> None:
-        """Sends the parts; ``end_gather`` has the wholes."""
+    def begin_gather(self, comms: Comms, backward: bool = False) -> None:
+        """Sends the parts; ``end_gather`` has the wholes. ``backward``, of what ran forward last, takes those that were kept."""
         import shim_torch as torch
 
         if self.whole_there or self._gathering is not None:
             return
+        if self.kept:
+            if backward:
+                self.kept, self.whole_there = False, True
+                for p in self.pieces:
+                    p.show(p.whole)
+                return
+            self.free()
         with torch.no_grad(), comms.on_copy_in():
             mine = self.data if self.gathered_dtype == self.dtype else self.data.to(self.gathered_dtype)
             there = [p for p in self.pieces if p.large]
             copies = sharded_copies.gather(there, mine, self.group)
-            works, there, out = ([], [], None) if copies is None else ([copies], there, None)
-            rest = mine[sum(p.size for p in there) :]
-            if rest.numel():
-                out = torch.empty(self.n * rest.numel(), dtype=self.gathered_dtype, device=self.device)
-                copies = by_copies.all_gather(out, rest, self.group)
-                works.append(copies or collectives.all_gather_into_tensor(out, rest, group=self.group, async_op=True))
+            if copies is not None:
+                works, out = [copies[0]], copies[1]
+            else:
+                there, out = [], torch.empty(self.n * mine.numel(), dtype=self.gathered_dtype, device=self.device)
+                work = by_copies.all_gather(out, mine, self.group)
+                work = work or collectives.all_gather_into_tensor(out, mine, group=self.group, async_op=True)
+                works = [work]
             cast = None if mine is self.data else mine
             self._gathering = Gathering(works, out, there, cast, self.device)
 
@@ -138,17 +147,19 @@ class Flat:
         else:
             target.view(-1).copy_(parts.reshape(-1)[: target.numel()])
 
-    def free(self) -> None:
-        """Gives the wholes' memory back; the modules have the parts."""
-        there = self.pieces if self.whole_there else []
+    def free(self, keeps: bool = False) -> None:
+        """Gives the wholes' memory back, unless it ``keeps`` that for backward; the modules have the parts."""
+        there = self.pieces if self.whole_there or self.kept else []
         gathering, self._gathering = self._gathering, None
         if gathering is not None:
             with gathering.awaited() as (_, there):
                 pass
         for p in self.pieces:
             p.show(p.part)
-        for p in there:
-            p.memory.untyped_storage().resize_(0)
+        self.kept = keeps and (self.whole_there or self.kept)
+        if not self.kept:
+            for p in there:
+                p.memory.untyped_storage().resize_(0)
         self.whole_there = False
 
     # --- gradients --------------------------------------------------------------------------------------------------
@@ -176,23 +187,29 @@ class Flat:
             if not found:
                 return None
             dtype = found[0][1].dtype if self.policy.reduce_dtype is None else self.policy.reduce_dtype
-            means = None
             if self.mesh.ndim == 1 and how.hook is None and how.averages(dtype):
                 apart = [(p, grad) for p, grad in found if p.large]
-                if (means := sharded_copies.reduce(apart, dtype, self.group)) is not None:
-                    found = [(p, grad) for p, grad in found if not p.large]
-                    for p, _ in apart:
-                        p.whole.grad = p.accumulated = None
-                    if not found:
+                if sharded_copies.possible([grad for _, grad in apart], dtype, self.group):
+                    rest = [(p, grad) for p, grad in found if not p.large]
+                    packed = self._packed(rest, dtype) if rest else None
+                    means = sharded_copies.reduce(apart, [p for p, _ in rest], packed, self.group)
+                    if means is not None:
+                        for p, _ in apart:
+                            p.whole.grad = p.accumulated = None
                         return means
-            sent = torch.empty((self.n, sum(p.size for p, _ in found)), dtype=dtype, device=self.device)
-            where = 0
-            for p, grad in found:
-                self._put(sent[:, where : where + p.size], p, grad)
-                where += p.size
-                p.whole.grad = p.accumulated = None
-            rest = Reduction(self, [p for p, _ in found], sent.view(-1), how)
-            return rest if means is None else sharded_copies.Together([means, rest])
+            return Reduction(self, [p for p, _ in found], self._packed(found, dtype), how)
+
+    def _packed(self, found: list[tuple[Piece, Any]], dtype: Any) -> Any:
+        """Gradients as they are sent to each process, one behind the other; the parameters have none after it."""
+        import shim_torch as torch
+
+        sent = torch.empty((self.n, sum(p.size for p, _ in found)), dtype=dtype, device=self.device)
+        where = 0
+        for p, grad in found:
+            self._put(sent[:, where : where + p.size], p, grad)
+            where += p.size
+            p.whole.grad = p.accumulated = None
+        return sent.view(-1)
 
     def _put(self, to: Any, p: Piece, grad: Any) -> None:
         if p.dim:

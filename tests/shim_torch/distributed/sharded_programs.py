@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from typing import Any
 
@@ -126,3 +127,43 @@ def refusals(rank: int, number: int, folder: Any) -> Any:
     ]
     dist.destroy_process_group()
     return found
+
+
+def kept(rank: int, number: int, folder: Any) -> Any:
+    """(gathers by step, whether the modules have parts after forward, greatest gaps of gradients) of three blocks."""
+    begin(rank, number, folder)
+    from shim_torch._impl.distributed import collectives
+
+    gathers, original = [0], collectives.all_gather_into_tensor
+
+    def counted(*args: Any, **options: Any) -> Any:
+        gathers[-1] += 1
+        return original(*args, **options)
+
+    collectives.all_gather_into_tensor = counted
+    torch.manual_seed(3)
+    alone = torch.nn.Sequential(*(torch.nn.Linear(6, 6) for _ in range(3)))
+    net = copy.deepcopy(alone)
+    for block in net:
+        fsdp.fully_shard(block)
+    fsdp.fully_shard(net)
+    x, parts, gaps = torch.randn(4, 6), [], []
+    for step in range(4):
+        gathers.append(0)
+        out = net(x)
+        parts.append(all(hasattr(p, "_local_tensor") for p in net.parameters()))
+        if step == 2:  # the backward of the one before does not come, and parts change
+            with torch.no_grad():
+                for p, q in zip(net.parameters(), alone.parameters(), strict=True):
+                    p._local_tensor.mul_(2), q.mul_(2)
+            out = net(x)
+        if step == 3 and rank == 0:
+            net.state_dict()  # in one process alone
+        alone.zero_grad(), net.zero_grad()
+        alone(x).sum().backward(), out.sum().backward()
+        made = gathers[-1]
+        pairs = zip(net.parameters(), alone.parameters(), strict=True)
+        gaps.append(max(float((p.grad.full_tensor() - q.grad).abs().max()) for p, q in pairs))
+        gathers[-1] = made
+    dist.destroy_process_group()
+    return gathers[1:], parts, gaps

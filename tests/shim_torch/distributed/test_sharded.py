@@ -47,3 +47,8 @@ def test_refusals(tmp_path):
         assert scalar[1].startswith("fully_shard doesn't support scalar parameters. Change scale to a 1D tensor")
         assert twice[0] == "AssertionError" and "only be applied to a module once" in twice[1]
         assert offloaded == ("RuntimeError", "Cannot access accelerator device when none is available.")
+
+
+def test_what_runs_forward_last_is_kept_for_backward(tmp_path):
+    for gathers, parts, gaps in processes.together(2, "sharded_programs", "kept", tmp_path):
+        assert gathers == [6, 5, 8, 5] and all(parts) and max(gaps) < 1e-5, (gathers, gaps)
