@@ -16,6 +16,8 @@ from typing import Any
 from shim_torch._impl.distributed import by_copies
 from shim_torch.autograd import Function
 
+_FULL = 1 << 24  # numbers of a product: two large GPUs are full with half of them
+
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
@@ -80,29 +82,57 @@ def _gather(rows: Rows, mine: Any, use: Callable[[Any, int], None]) -> Any:
     return whole
 
 
+def _parts(rows: Rows, a: Any, b: Any) -> int:
+    """How many parts a product that travels is taken in: two where each fills the device by itself for longer than its way takes."""
+    split = rows.outer == 1 and rows.part % 2 == 0 or rows.outer % 2 == 0
+    return 2 if split and rows.outer * rows.part * b.shape[1] >= _FULL else 1
+
+
 def scatter(rows: Rows, a: Any, b: Any, bias: Any, meanwhile: Callable[[], None] | None = None) -> Any:
-    """This process's rows of the sum of all processes' ``a @ b``, and the bias. ``meanwhile`` gives the device more to do."""
-    count = rows.outer * rows.part
+    """This process's rows of the sum of all processes' ``a @ b``, and the bias. ``meanwhile`` gives the device more to do.
+
+    The others' rows come first. In two parts one travels during the next product, the second one during the first product of its own
+    rows, and each is there when the rows that it is added to come: the product does that.
+    """
+    count, parts = rows.outer * rows.part, 1 if meanwhile is not None or bias is not None else _parts(rows, a, b)
+
+    def of(blocks: list[Any], part: int) -> list[Any]:
+        if rows.outer == 1:
+            size = rows.part // parts
+            return [blocks[0].narrow(0, part * size, size)]
+        return blocks[part * rows.outer // parts : (part + 1) * rows.outer // parts]
+
     arriving = []
     for to, source in rows.others():
-        made, got = a.new_empty((count, b.shape[1])), a.new_empty((count, b.shape[1]))
-        for block, out in zip(rows.of(a, to), rows.blocks(made), strict=True):
-            _multiply(block, b, None, out)
-        arriving.append((rows.exchange(to, [made], source, [got]), got))
+        got = a.new_empty((count, b.shape[1]))
+        works = []
+        for part in range(parts):
+            made = a.new_empty((count // parts, b.shape[1]))
+            outs = made.chunk(rows.outer // parts) if rows.outer > 1 else [made]
+            for block, out in zip(of(rows.of(a, to), part), outs, strict=True):
+                _multiply(block, b, None, out)
+            works.append(rows.exchange(to, [made], source, [got.narrow(0, part * count // parts, count // parts)]))
+        arriving.append((works, got))
     if meanwhile is not None:
         meanwhile()
-    total = None
-    if meanwhile is not None and bias is None and arriving:  # what came first is there: the product is added to it
-        work, total = arriving.pop(0)
-        work.wait()
-    mine = a.new_empty((count, b.shape[1])) if total is None else total
-    for block, out in zip(rows.of(a, rows.at), rows.blocks(mine), strict=True):
-        if total is None:
-            _multiply(block, b, bias, out)
-        else:
-            out.addmm_(block, b)
-    for work, got in arriving:
-        work.wait()
+    awaited: list[Any] = [None] * parts
+    mine = None
+    if bias is None and arriving and (meanwhile is not None or parts > 1):
+        awaited, mine = arriving.pop(0)
+    added = mine is not None
+    if mine is None:
+        mine = a.new_empty((count, b.shape[1]))
+    for part, work in enumerate(awaited):
+        if work is not None:
+            work.wait()
+        for block, out in zip(of(rows.of(a, rows.at), part), of(rows.blocks(mine), part), strict=True):
+            if added:
+                out.addmm_(block, b)
+            else:
+                _multiply(block, b, bias, out)
+    for works, got in arriving:
+        for work in works:
+            work.wait()
         mine.add_(got)
     return mine
 

@@ -41,6 +41,8 @@ def layers(
     from shim_torch._impl.distributed import overlapped_linear, overlapped_whole
 
     used: list[str] = []
+    if options.get("halves"):  # as large ones are taken
+        overlapped_linear._FULL = 1
     watched = overlapped_linear if dim is not None else overlapped_whole
     for name in ("column", "row"):
         original = getattr(watched, name)
