@@ -3,11 +3,9 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
-#include <vector>
 
 #include "cuda/backward_streams.h"
 #include "cuda/device_failure.h"
@@ -17,7 +15,6 @@ namespace {
 
 struct Loaded {
   Driver table;
-  std::array<std::atomic<CUcontext>, kMostDevices> contexts{};  // those that were asked for
   std::mutex lock;
   Loaded();
 };
@@ -56,15 +53,22 @@ Loaded& loaded() {
   return *l;
 }
 
-thread_local int tls_device = 0;
-thread_local std::vector<CUstream> tls_streams;
-thread_local std::array<CUstream, kMostDevices> tls_used;  // as current_stream() said last
-thread_local uint64_t tls_asked = 0;                       // a bit a device: it was asked
+struct OfThread {  // one object, whose place is asked for once a function
+  int device = 0;
+  uint64_t asked = 0;             // a bit a device: current_stream() was
+  CUstream chosen[kMostDevices];  // null: the default one
+  CUstream used[kMostDevices];    // as current_stream() said last
+};
+constinit thread_local OfThread mine = {};
 intptr_t (*cupy_stream)(int) = nullptr;
 
 }  // namespace
 
-const Driver& driver() { return loaded().table; }
+const Driver& load_driver() {
+  const Driver& table = loaded().table;
+  driver_in_use.store(&table, std::memory_order_release);
+  return table;
+}
 
 const Driver& require(const char* function) {
   const Driver& d = driver();
@@ -94,7 +98,7 @@ CUcontext primary_context(int index) {
   Loaded& l = loaded();
   CHECK(Kind::Runtime, index >= 0 && index < d.devices, "CUDA error: invalid device ordinal ", index, "; there are ",
       d.devices, " devices");
-  std::atomic<CUcontext>& kept = l.contexts[size_t(index)];
+  std::atomic<CUcontext>& kept = contexts_in_use[index];
   if (CUcontext known = kept.load(std::memory_order_acquire)) return known;
   std::lock_guard<std::mutex> guard(l.lock);
   if (!kept.load()) {
@@ -107,31 +111,26 @@ CUcontext primary_context(int index) {
   return kept.load();
 }
 
-CUcontext retained_context(int index) {
-  return unsigned(index) < unsigned(kMostDevices) ? loaded().contexts[size_t(index)].load(std::memory_order_acquire)
-                                                  : nullptr;
-}
-
 // Another library (CuPy, JAX) may have made another context current on this thread: the driver is asked, 10 ns.
 int current_device() {
   const Driver& d = driver();
   if (!d.loaded) return 0;
   CUcontext now = nullptr;
   CUdevice device = 0;
-  if (d.ctx_get(&now) != 0 || !now || now == retained_context(tls_device)) return tls_device;
-  return d.ctx_device(&device) == 0 ? device : tls_device;
+  if (d.ctx_get(&now) != 0 || !now || now == retained_context(mine.device)) return mine.device;
+  return d.ctx_device(&device) == 0 ? device : mine.device;
 }
 
 void set_device(int index) {
   check(driver().ctx_set(primary_context(index)), "cuCtxSetCurrent");
-  tls_device = index;
+  mine.device = index;
 }
 
 void OnDevice::enter(int device, CUcontext now) {
   if (!now) {  // a thread's first call: its device is made current for good
-    set_device(tls_device);
-    if (device == tls_device) return;
-    now = primary_context(tls_device);
+    set_device(mine.device);
+    if (device == mine.device) return;
+    now = primary_context(mine.device);
   }
   const CUcontext wanted = primary_context(device);
   if (wanted == now) return;
@@ -145,33 +144,33 @@ void ensure_context() {
   const Driver& d = driver();
   CUcontext now = nullptr;
   if (!d.loaded || (d.ctx_get(&now) == 0 && now)) return;
-  set_device(tls_device);
+  set_device(mine.device);
 }
 
 void use_cupy_stream_getter(intptr_t (*get)(int)) { cupy_stream = get; }
 
 CUstream current_stream(int device) {
   if (device < 0) device = current_device();
-  CUstream found = size_t(device) < tls_streams.size() ? tls_streams[size_t(device)] : nullptr;
+  if (device >= kMostDevices) return nullptr;  // there is none of that number
+  OfThread& t = mine;
+  CUstream found = t.chosen[device];
   if (cupy_stream)  // else a stream of ours that this thread chose before CuPy was loaded
     if (const intptr_t stream = cupy_stream(device)) found = reinterpret_cast<CUstream>(stream);
-  if (device < kMostDevices) {
-    tls_used[size_t(device)] = found;
-    tls_asked |= uint64_t(1) << device;
-  }
+  t.used[device] = found;
+  t.asked |= uint64_t(1) << device;
   return found;
 }
 
 bool stream_used_last(int device, CUstream* stream) {
-  if (unsigned(device) >= unsigned(kMostDevices) || !(tls_asked >> device & 1)) return false;
-  *stream = tls_used[size_t(device)];
+  if (unsigned(device) >= unsigned(kMostDevices) || !(mine.asked >> device & 1)) return false;
+  *stream = mine.used[device];
   return true;
 }
 
 void set_current_stream(int device, CUstream stream) {
   if (device < 0) device = current_device();
-  if (tls_streams.size() <= size_t(device)) tls_streams.resize(size_t(device) + 1, nullptr);
-  tls_streams[size_t(device)] = stream;
+  CHECK(Kind::Runtime, device < kMostDevices, "CUDA error: invalid device ordinal ", device);
+  mine.chosen[device] = stream;
 }
 
 bool capturing(CUstream stream) {

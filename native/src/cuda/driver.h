@@ -182,19 +182,27 @@ struct Driver {
   std::string why;  // why it is not loaded
 };
 
-const Driver& driver();                       // loads on the first call; never throws
+const Driver& load_driver();  // never throws
+inline constinit std::atomic<const Driver*> driver_in_use{nullptr};
+inline const Driver& driver() {  // loads on the first call; never throws
+  const Driver* d = driver_in_use.load(std::memory_order_acquire);
+  return d ? *d : load_driver();
+}
 const Driver& require(const char* function);  // throws PyTorch's "no NVIDIA driver" / "no CUDA-capable device" error
 void check(CUresult, const char* what);       // torch.AcceleratorError "CUDA error: ..." (device_failure.h)
 std::string describe(CUresult, const char* what);
 
 int device_count();
-constexpr int kMostDevices = 64;        // of those that are used
-inline bool several_devices = false;    // known once the driver is loaded
-int current_device();                   // of this thread; 0 until something else is set
-void set_device(int index);             // makes the primary context of the device current
-void ensure_context();                  // before any call that needs a context on this thread
-CUcontext primary_context(int index);   // retains it at the first call
-CUcontext retained_context(int index);  // null: not retained yet
+constexpr int kMostDevices = 64;       // of those that are used
+inline bool several_devices = false;   // known once the driver is loaded
+int current_device();                  // of this thread; 0 until something else is set
+void set_device(int index);            // makes the primary context of the device current
+void ensure_context();                 // before any call that needs a context on this thread
+CUcontext primary_context(int index);  // retains it at the first call
+inline constinit std::atomic<CUcontext> contexts_in_use[kMostDevices] = {};  // that were asked for
+inline CUcontext retained_context(int index) {                               // null: not retained yet
+  return unsigned(index) < unsigned(kMostDevices) ? contexts_in_use[index].load(std::memory_order_acquire) : nullptr;
+}
 // The context of the device is current within, whatever was before; what a device runs, and the handles that belong to it, are made and
 // used so. A stream that is null is the default one of the current device. Costs one question to the driver where nothing is to be changed.
 class OnDevice {

@@ -62,7 +62,7 @@ const ModulePart cuda_functions{
         ordered<&query_event>("cuda_event_query"), ordered<&synchronize_event>("cuda_event_synchronize"),
         ordered<&elapsed_time>("cuda_event_elapsed"), function<&destroy_event>("cuda_event_destroy"),
         ordered<&begin_graph>("cuda_graph_begin"), ordered<&end_graph>("cuda_graph_end"),
-        ordered<&launch_graph>("cuda_graph_launch"), function<&destroy_graph>("cuda_graph_destroy"),
+        function<&destroy_graph>("cuda_graph_destroy"),
         function<&compile_pointwise>(
             "cuda_compile_pointwise", "Compiles a pointwise kernel without loading it; the compiler's log."),
         function<&compile_a_reduction>(

@@ -41,7 +41,7 @@ def _cupy_takes_graph_memory() -> Any:
     return context
 
 
-class CUDAGraph:
+class CUDAGraph(_core.GraphBase):
     """A captured sequence of CUDA work (torch.cuda.CUDAGraph). It owns the memory allocated during the capture."""
 
     def __init__(self, keep_graph: bool = False) -> None:
@@ -94,12 +94,6 @@ class CUDAGraph:
 
     def instantiate(self) -> None:
         """The graph is instantiated at the end of the capture already."""
-
-    def replay(self) -> None:
-        """Runs the captured work on the current stream."""
-        if not self._exec:
-            raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
-        _core.cuda_graph_launch(self._device, self._exec)
 
     def reset(self) -> None:
         """Deletes the graph."""
