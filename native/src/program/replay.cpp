@@ -96,6 +96,7 @@ Replay::Replay(Ref<Program> program, Ref<GraphMemory> memory, int calls_before)
   bool first = true;
   for (size_t s = 0; s < steps.storages.size(); ++s) {
     const StorageSlot& slot = steps.storages[s];
+    if (slot.origin == StorageSlot::constant) constants_.push_back(int32_t(s));
     if (std::ranges::find(on_cpu_, int32_t(s)) != on_cpu_.end()) continue;
     if (slot.origin == StorageSlot::input) inputs_.push_back({int32_t(s), nullptr, written[s], false, {}});
     if (!slot.device.is_cuda()) give_up("it has tensors of " + to_string(slot.device));
@@ -166,7 +167,7 @@ void Replay::run_plain(Storages storages, std::span<const Scalar> parameters) {
 }
 
 void Replay::run(Storages storages, std::span<const Scalar> parameters) {
-  last_was_.clear();
+  last_was_ = {};
   if (why_not_.empty()) look_at(storages);
   if (last_was_ == kMovesAndWrites) {  // for now: it may be another program's, which is no graph yet
     run_plain(storages, parameters);
@@ -175,7 +176,7 @@ void Replay::run(Storages storages, std::span<const Scalar> parameters) {
   }
   if (graph_ && (settings_ != cuda::settings || !same_numbers(parameters))) graph_ = {};
   if (!why_not_.empty() || !fits(storages) || calls_++ < calls_before_) return run_plain(storages, parameters);
-  last_was_ = "replayed";
+  last_was_ = kReplayed;
   if (program_->renew_copies(storages)) graph_ = {};
   if (!graph_) {
     if (counts_.captured == kMostCaptures) {
@@ -260,9 +261,7 @@ void Replay::replay(Storages storages) {
     storages[size_t(slot)] = given;
     given_.push_back(std::move(given));
   }
-  for (size_t s = 0; s < storages.size(); ++s)
-    if (program_->steps().storages[s].origin == StorageSlot::constant)
-      storages[s] = program_->steps().storages[s].constant_storage;
+  for (int32_t s : constants_) storages[size_t(s)] = program_->steps().storages[size_t(s)].constant_storage;
   for (int32_t s : changed_) storages[size_t(s)]->count_write();
   ++counts_.replayed;
 }

@@ -21,7 +21,8 @@ class Replay : public RefCounted {
   // Memory that the run gave is in another storage now, which the next run makes void in its place.
   void handed(const Storage* given, Ref<Storage> to);
   // How the last call ran: "replayed", "captured", "plain", or why not as a graph.
-  const std::string& last_was() const { return why_not_.empty() ? last_was_ : why_not_; }
+  std::string_view last_was() const { return why_not_.empty() ? last_was_ : why_not_; }
+  bool replayed() const { return last_was_.data() == kReplayed.data(); }
 
   struct Counts {
     uint64_t plain = 0, captured = 0, replayed = 0, copied = 0;  // calls; of `copied`, inputs
@@ -53,6 +54,7 @@ class Replay : public RefCounted {
   Ref<Program> program_;
   Device device_;
   std::vector<Input> inputs_;
+  std::vector<int32_t> constants_;
   std::vector<int32_t> changed_;    // storages of inputs and constants, once for each write
   std::vector<Scalar> parameters_;  // of the graph
   std::vector<bool> fixed_;         // which of them are others for another graph alone
@@ -67,7 +69,8 @@ class Replay : public RefCounted {
   std::string why_not_;
   int calls_ = 0, calls_before_;
   uint64_t settings_ = 0;  // of libraries, as they were at the capture
-  std::string last_was_;
+  static constexpr std::string_view kReplayed = "replayed";
+  std::string_view last_was_;
 };
 
 }  // namespace shim::program

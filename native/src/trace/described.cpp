@@ -97,7 +97,8 @@ Fact report(const Session& s) {
 }
 
 Fact totals() {
-  const Totals t = std::exchange(told, {});
+  Totals t = std::exchange(told, {});
+  if (t.replayed) t.graphs["replayed"] = t.replayed;
   Fact::Named graphs;
   for (const auto& [how, times] : t.graphs) graphs.emplace_back(how, times);
   return Fact::Tuple{

@@ -192,7 +192,11 @@ bool run_program(const Together& t, program::Storages given, std::span<const Sca
       if (step && step->op == d.node->op && step->line == d.node->line) Session::failed(*d.node);
     throw;
   }
-  if (t.replay) ++told.graphs[graph ? t.replay->last_was() : "within a capture"];
+  if (!t.replay) return graph;
+  if (graph && t.replay->replayed())
+    ++told.replayed;
+  else
+    ++told.graphs[graph ? std::string(t.replay->last_was()) : "within a capture"];
   return graph;
 }
 

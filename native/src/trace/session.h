@@ -35,7 +35,8 @@ struct Because {  // an operator ran at once; a null one is torch.compile, which
 struct Totals {  // of calls that were quiet, until somebody asks
   size_t calls = 0, whole = 0, deferred = 0, at_once = 0, runs = 0, programs = 0, backwards = 0;
   std::map<Because, size_t> reasons;
-  std::map<std::string, size_t> graphs;  // how programs ran that may be CUDA graphs: of all calls
+  size_t replayed = 0;
+  std::map<std::string, size_t> graphs;  // how other programs ran that may be CUDA graphs: of all calls
 };
 inline Totals told;
 
