@@ -74,9 +74,12 @@ void Session::show_all() {
   now_->hidden.clear();
 }
 
+// What nobody else has any more goes before the operator has memory for its results.
 void Session::unwatch() {
-  for (Watched& h : watched_)
+  std::erase_if(watched_, [](Watched& h) {
     if (h.now) h.storage->show(h.memory), h.now = false;
+    return h.storage->use_count() == 1;
+  });
 }
 
 void Session::watch(const Storage& storage) {
