@@ -3,18 +3,20 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "cuda/block_cache.h"
 #include "cuda/device_failure.h"
 #include "cuda/driver.h"
+#include "cuda/graph_pools.h"
 
 namespace shim::cuda {
 namespace {
 
 constexpr int kReleaseThreshold = 4;
 
-thread_local BlockPool* tls_graph_pool = nullptr;
+thread_local BlockPool *tls_graph_pool = nullptr, *tls_results_pool = nullptr;
 
 struct Names {  // blocks that are freed by address
   std::mutex lock;
@@ -234,5 +236,21 @@ void end_graph_pool(BlockPool* pool) {
 }
 
 void release_graph_pool(BlockPool* pool) { block_cache(pool->device).drop(pool); }
+
+void set_results_pool(BlockPool* pool) { tls_results_pool = pool; }
+
+AmongResults::AmongResults(bool outlives) {
+  if (outlives && tls_results_pool) before_ = std::exchange(tls_graph_pool, tls_results_pool);
+}
+
+AmongResults::~AmongResults() {
+  if (before_) tls_graph_pool = before_;
+}
+
+bool lies_elsewhere(const Storage& s, const BlockPool* pool) {
+  if (s.deleter() != free_block) return false;
+  const auto* b = static_cast<const Block*>(s.context());
+  return !b->home || b->home->pool != pool;
+}
 
 }  // namespace shim::cuda

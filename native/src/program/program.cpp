@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/interpreter_lock.h"
+#include "cuda/graph_pools.h"
 #include "cuda/kernel_code.h"
 #include "cuda/kernel_store.h"
 #include "program/channels_last.h"
@@ -187,6 +188,7 @@ void Program::plan_memory() {
       if (items_[i].reads.contains(int32_t(s)) || items_[i].writes.contains(int32_t(s))) {
         part.first = std::min(part.first, i);
         part.last = i;
+        items_[i].gives = items_[i].gives || (slot.outlives && items_[i].writes.contains(int32_t(s)));
       }
     if (part.first == items_.size()) continue;
     if (!slot.outlives) items_[part.last].last_read.push_back(int32_t(s));
@@ -230,7 +232,9 @@ void Program::run_group(const Item& item, Storages storages, std::span<const Sca
   for (const Store& s : g.stores) {
     Ref<Storage>& storage = storages[size_t(s.ref.storage)];
     const StorageSlot& slot = steps_.storages[size_t(s.ref.storage)];
-    if (!storage) storage = allocate(slot.nbytes, slot.device);
+    if (storage) continue;
+    const cuda::AmongResults given(slot.outlives);
+    storage = allocate(slot.nbytes, slot.device);
   }
   if (item.on_rows) {
     item.on_rows->run(g, storages, parameters);
@@ -238,6 +242,7 @@ void Program::run_group(const Item& item, Storages storages, std::span<const Sca
     item.on_cpu->run(g, storages, parameters);
   } else if (!item.on_cuda->run(g, storages, parameters)) {
     ++apart_;
+    const cuda::AmongResults given(item.gives);
     for (size_t step : g.steps) run_step(steps_.steps[step], storages, parameters);
     return;
   }
@@ -270,6 +275,7 @@ void Program::run_items(Storages given, std::span<const Scalar> parameters, bool
   for (const Item& item : items_) {
     if (!item.group) {
       running_ = &steps_.steps[item.step];
+      const cuda::AmongResults given(item.gives);
       for (int32_t s : item.first_written)
         storages[size_t(s)] = allocate(steps_.storages[size_t(s)].nbytes, steps_.storages[size_t(s)].device);
       run_step(*running_, storages, parameters);

@@ -19,6 +19,7 @@ struct Item {                  // of a program, in the order in which they run
   std::unique_ptr<GroupOnCuda> on_cuda;
   std::vector<int32_t> first_written;  // temporaries that a step writes to as an argument, which have no memory yet
   std::vector<int32_t> last_read;      // storages that are let go after it
+  bool gives = false;                  // what it makes outlives the program, or a part of that does
 };
 
 std::vector<size_t> steps_of(const Item&);

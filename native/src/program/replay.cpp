@@ -220,7 +220,10 @@ void Replay::capture(Storages storages, std::span<const Scalar> parameters) {
   parameters_.assign(parameters.begin(), parameters.end());
   const std::vector<StorageSlot>& slots = program_->steps().storages;
   for (size_t s = 0; s < all.size(); ++s)
-    if (slots[s].origin == StorageSlot::made && slots[s].outlives && all[s]) kept_.emplace_back(int32_t(s), all[s]);
+    if (slots[s].origin == StorageSlot::made && slots[s].outlives && all[s]) {
+      CHECK(Kind::Runtime, graph_->keeps(*all[s]), "what it gives lies where other graphs write");
+      kept_.emplace_back(int32_t(s), all[s]);
+    }
   ++counts_.captured;
 }
 

@@ -26,11 +26,23 @@ struct OnStream {
   ~OnStream() { set_current_stream(device, before); }
 };
 
+struct Pools {  // of a capture
+  BlockPool *results, *common;
+  Pools(BlockPool* r, BlockPool* c) : results(r), common(c) { set_results_pool(r); }
+  Pools(const Pools&) = delete;
+  ~Pools() {
+    set_results_pool(nullptr);
+    end_graph_pool(common);
+    end_graph_pool(results);
+  }
+};
+
 }  // namespace
 
 CapturedGraph::~CapturedGraph() {
   if (driver().loaded && exec_) driver().graph_exec_destroy(exec_);
   if (!memory_) return;
+  release_graph_pool(results_);
   release_graph_pool(memory_->pool_);
   if (!--memory_->graphs_) memory_->pool_ = nullptr;
 }
@@ -46,25 +58,22 @@ Ref<CapturedGraph> CapturedGraph::of(int device, Ref<GraphMemory> memory, const 
   CHECK(Kind::Runtime, current_stream(device) == stream, "CuPy has chosen another stream for this thread");
   auto made = make<CapturedGraph>();
   made->device_ = device;
-  BlockPool* const pool = memory->pool_ = begin_graph_pool(device, memory->pool_);
+  made->results_ = begin_graph_pool(device, nullptr);
+  memory->pool_ = begin_graph_pool(device, memory->pool_);
   ++memory->graphs_;
   made->memory_ = std::move(memory);
   CUgraph graph = nullptr;
-  try {
+  {
+    const Pools ended{made->results_, made->memory_->pool_};
     check(driver().capture_begin(stream, kRelaxed), "cuStreamBeginCapture");
-  } catch (...) {
-    end_graph_pool(pool);
-    throw;
+    try {
+      work();
+    } catch (...) {  // the stream can be used again
+      driver().capture_end(stream, &graph);
+      if (graph) driver().graph_destroy(graph);
+      throw;
+    }
   }
-  try {
-    work();
-  } catch (...) {  // the stream can be used again
-    end_graph_pool(pool);
-    driver().capture_end(stream, &graph);
-    if (graph) driver().graph_destroy(graph);
-    throw;
-  }
-  end_graph_pool(pool);
   check(driver().capture_end(stream, &graph), "cuStreamEndCapture");
   const CUresult r = driver().graph_instantiate(&made->exec_, graph, 0);
   driver().graph_destroy(graph);

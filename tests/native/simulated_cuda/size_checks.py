@@ -1,5 +1,7 @@
 """Compiled functions that run as graphs, with tensors of several sizes."""
 
+import itertools
+
 from compiled_checks import some, status
 
 import shim_torch as torch
@@ -32,7 +34,7 @@ def graphs_of_sizes():
 
 
 def memory_of_sizes():
-    """Graphs of several sizes have the memory in common that they need only while they run."""
+    """Graphs of several sizes have the memory in common that they need only while they run, and results of their own."""
 
     def f(x):
         return (x * x.t()).cumsum(0).cumsum(1).cumsum(0).sum(0)
@@ -46,5 +48,25 @@ def memory_of_sizes():
         torch.testing.assert_close(got.cpu(), f(x).cpu(), rtol=1e-3, atol=1e-2)
         torch.cuda.empty_cache()
         reserved.append(torch.cuda.memory_reserved())
-    assert reserved[0] == reserved[1] == reserved[2] > 0, reserved
+    results = 2 << 20  # the least that is had from the driver, for the sums
+    assert reserved[0] > 2 * results and {b - a for a, b in itertools.pairwise(reserved)} == {results}, reserved
+    assert status()["graphs"]["captured"] == 3, status()["graphs"]
+
+
+def results_of_sizes():
+    """What one graph gave does not lie where another, captured before it, has what it needs only while it runs."""
+
+    def f(x, w):
+        return (((x * 2) @ w).relu() + 1) @ w @ w
+
+    compiled = torch.compile(f, mode="reduce-overhead")
+    w = torch.eye(16).cuda()
+    inputs = [some(n, 16) for n in (60, 64, 70)]
+    for x in inputs:
+        for _ in range(5):
+            compiled(x, w)
+    for first, second in itertools.permutations(inputs, 2):
+        got = compiled(first, w)
+        compiled(second, w)
+        torch.testing.assert_close(got.cpu(), f(first, w).cpu())
     assert status()["graphs"]["captured"] == 3, status()["graphs"]
