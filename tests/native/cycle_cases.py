@@ -150,8 +150,7 @@ def attributes_of_a_saved_tensor(t: Probe) -> None:
 
 def attributes_of_a_storage(t: Probe) -> None:
     x = torch.ones(2)
-    x.storage_object = s = x.untyped_storage()
-    s.kept = x, t
+    x.untyped_storage().kept = x, t  # an object of the storage that the tensor holds too would be kept, as PyTorch does
 
 
 class Array(np.ndarray):  # type: ignore[type-arg]

@@ -20,6 +20,52 @@ def test_storages_take_attributes_and_weak_references():
     assert called == [reference]
 
 
+class Told(torch.UntypedStorage):
+    ended = 0
+
+    def __del__(self):
+        Told.ended += 1
+
+
+def test_storages_keep_their_objects_while_tensors_live():
+    for kind in (torch.UntypedStorage, Told):
+        storage = kind(8)
+        storage.label = "mine"
+        found = weakref.ref(storage)
+        tensor = torch.tensor(storage)
+        name = id(storage)
+        del storage
+        assert tensor[:0].untyped_storage() is found() and id(found()) == name and type(found()) is kind
+        assert found().label == "mine" and Told.ended == 0
+        storage = tensor.untyped_storage()
+        del tensor
+        assert storage.label == "mine" and storage.nbytes() == 8 and found() is storage
+        del storage
+        assert found() is None
+    assert Told.ended == 1
+
+
+def test_a_weak_reference_gives_a_storage_a_longer_life():
+    storage = torch.UntypedStorage([1, 2, 3, 4, 0, 0, 0, 0])
+    found, tensor = weakref.ref(storage), torch.tensor(storage)
+    del storage
+    storage = found()
+    del tensor
+    assert storage.tolist()[:4] == [1, 2, 3, 4]
+    del storage
+    assert found() is None
+
+
+def test_cycles_through_a_storage_that_its_tensor_keeps_are_collected():
+    tensor = torch.ones(2)
+    tensor.untyped_storage().tensor = tensor
+    seen = weakref.ref(tensor)
+    assert tensor.untyped_storage().tensor is tensor
+    del tensor
+    gc.collect()
+    assert seen() is None
+
+
 def test_cycles_through_a_storage_are_collected():
     storage = torch.UntypedStorage(4)
     storage.me = storage

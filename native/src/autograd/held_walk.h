@@ -37,7 +37,10 @@ class HeldWalk final : public Visitor {
   }
 
   void contents(const TensorImpl& t) {
-    if (t.storage()->use_count() == 1) python(owner_(*t.storage()));
+    if (const Storage& s = *t.storage(); s.use_count() == 1) {
+      python(owner_(s));
+      if (s.owns_pyobj) python(s.pyobj);
+    }
     if (t.autograd()) t.autograd()->traverse(*this);
   }
 

@@ -63,11 +63,10 @@ TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, const Geometry& g)
   std::copy(g.dims.begin(), g.dims.end(), to);
 }
 
-void (*TensorImpl::drop_pyobj)(TensorImpl*) = nullptr;
+bool (*TensorImpl::hand_over)(TensorImpl&) = nullptr;
 
 void TensorImpl::destroy() {
-  if (owns_pyobj && drop_pyobj) drop_pyobj(this);
-  delete this;
+  if (!owns_pyobj || !hand_over || !hand_over(*this)) delete this;
 }
 
 void TensorImpl::set_geometry(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {

@@ -94,8 +94,8 @@ class TensorImpl final : public RefCounted, public Recycled<TensorImpl> {
   // The Python object, if one exists; borrowed unless `owns_pyobj` (then the tensor keeps its object's state alive).
   void* pyobj = nullptr;
   bool owns_pyobj = false;
-  static void (*drop_pyobj)(TensorImpl*);  // called when a tensor that owns its object is destroyed
-  bool is_inference;                       // made in inference mode; views of a normal tensor are normal
+  static bool (*hand_over)(TensorImpl&);  // to the object that it owned: at the end of its last reference but that
+  bool is_inference;                      // made in inference mode; views of a normal tensor are normal
   bool is_conj = false,
        is_neg = false;  // the values are the conjugate, the negative, of what memory holds (core/math_bits.h)
   bool has_math_bits() const noexcept { return is_conj | is_neg; }

@@ -4,7 +4,7 @@
 #include "core/lazy_clone.h"
 #include "core/weak_storage.h"
 #include "ops/storage_copy.h"
-#include "python/autograd_python.h"
+#include "python/kept_object.h"
 #include "python/storage.h"
 
 namespace shim {
@@ -16,10 +16,19 @@ namespace {
 PyStorage* as_py(PyObject* o) { return reinterpret_cast<PyStorage*>(o); }
 Storage* in(PyObject* o) { return storage_in(o); }
 
+bool keep(PyObject* o) {
+  const PyStorage* p = as_py(o);
+  return keep_object(o, p->storage, (p->dict && PyDict_GET_SIZE(p->dict)) || p->weakrefs || Py_TYPE(o) != StorageType);
+}
+void finalize(PyObject* o) { keep(o); }
+
 int traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
+  Storage* s = in(o);
+  if (s && !s->owns_pyobj && s->use_count() > 1)
+    return 0;  // it would be kept: not garbage, whatever the collector can see
   Py_VISIT(as_py(o)->dict);
-  if (Storage* s = in(o); s && s->use_count() == 1) Py_VISIT(owner_of(*s));
+  if (s && !s->owns_pyobj) Py_VISIT(owner_of(*s));  // else whose storage this is shows it
   return 0;
 }
 
@@ -30,6 +39,7 @@ int clear(PyObject* o) {
 
 void dealloc(PyObject* o) {
   PyStorage* p = as_py(o);
+  if (Py_TYPE(o) == StorageType && (p->dict || p->weakrefs) && PyObject_CallFinalizerFromDealloc(o) < 0) return;
   PyObject_GC_UnTrack(o);
   if (p->weakrefs) PyObject_ClearWeakRefs(o);
   Py_CLEAR(p->dict);
@@ -42,6 +52,7 @@ void dealloc(PyObject* o) {
 }
 
 PyObject* make(Ref<Storage> s, PyTypeObject* type) {
+  if (type != StorageType) note_finalizer<keep>(type);
   auto* o = reinterpret_cast<PyStorage*>(type->tp_alloc(type, 0));
   if (!o) return nullptr;
   o->storage = s.detach();
@@ -165,13 +176,13 @@ PyMethodDef methods[] = {object_method<&data_ptr>("data_ptr"), object_method<&nb
     static_method<[](WeakStorage* w) { w->drop(); }>("_free_weak_ref"),
     static_method<[](WeakStorage* w) { return storage_or_none(w->storage()); }>("_new_with_weak_ptr"),
     object_method<&storage_tolist>("tolist"), object_method<&reduce>("__reduce__"), {}};
-PyType_Slot base_slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
-    {Py_tp_members, members}, {Py_tp_getset, base_getset}, slot(Py_tp_new, storage_new),
-    documentation_slot("What classes of storages have in common."), {}};
-PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
-    slot(Py_tp_new, storage_new), slot(Py_tp_repr, repr), {Py_tp_getset, getset}, {Py_tp_methods, methods},
-    slot(Py_mp_length, length), slot(Py_mp_subscript, storage_subscript), slot(Py_mp_ass_subscript, storage_assign),
-    documentation_slot("The bytes under one or more tensors."), {}};
+PyType_Slot base_slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_finalize, finalize),
+    slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear), {Py_tp_members, members}, {Py_tp_getset, base_getset},
+    slot(Py_tp_new, storage_new), documentation_slot("What classes of storages have in common."), {}};
+PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_finalize, finalize), slot(Py_tp_traverse, traverse),
+    slot(Py_tp_clear, clear), slot(Py_tp_new, storage_new), slot(Py_tp_repr, repr), {Py_tp_getset, getset},
+    {Py_tp_methods, methods}, slot(Py_mp_length, length), slot(Py_mp_subscript, storage_subscript),
+    slot(Py_mp_ass_subscript, storage_assign), documentation_slot("The bytes under one or more tensors."), {}};
 PyType_Spec base_spec = {"torch._C.StorageBase", sizeof(PyStorage), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, base_slots};
 PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0,
@@ -180,6 +191,7 @@ PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0,
 }  // namespace
 
 PyObject* storage_object(const Ref<Storage>& s) {
+  if (s->owns_pyobj) return take_object(*s);
   return s->pyobj ? Py_NewRef(static_cast<PyObject*>(s->pyobj)) : make(s, StorageType);
 }
 
@@ -191,6 +203,7 @@ Ref<Storage> storage_of(PyObject* o) {
 }
 
 int bind_storage(PyObject* module) {
+  Storage::hand_over = hand_over<Storage>;
   StorageBaseType = add_type(module, base_spec, "StorageBase");
   StorageType = StorageBaseType ? add_type(module, spec, "UntypedStorage", StorageBaseType) : nullptr;
   return StorageType ? 0 : -1;

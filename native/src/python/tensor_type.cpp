@@ -2,7 +2,7 @@
 
 #include "python/object.h"
 
-#include "python/autograd_python.h"
+#include "python/kept_object.h"
 #include "python/override.h"
 #include "python/tensor_type.h"
 #include "python/torch_dispatch.h"
@@ -23,7 +23,7 @@ int free_count = 0;
 
 PyTensor* as_py(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
 
-// An object that its tensor would keep (see finalize) is not garbage, whatever the collector can see: what it holds is not shown.
+// An object that its tensor would keep is not garbage, whatever the collector can see: what it holds is not shown.
 bool kept(PyTensor* t) {
   return t->dict && t->impl && t->impl->pyobj == t && !t->impl->owns_pyobj && t->impl->use_count() > 1;
 }
@@ -54,18 +54,12 @@ int clear(PyObject* self) {
   return 0;
 }
 
-// C++ still holds the tensor when its object dies: an object that carries state of its own (attributes, a subclass, weak
-// references) is kept alive, owned by the tensor from now on, so that the same object comes back.
-void finalize(PyObject* self) {
+bool keep(PyObject* self) {
   PyTensor* t = as_py(self);
-  TensorImpl* impl = t->impl;
-  if (!impl || impl->pyobj != self || impl->owns_pyobj || impl->use_count() < 2) return;
-  bool state = (t->dict && PyDict_GET_SIZE(t->dict)) || t->weakrefs || Py_TYPE(self) != TensorType;
-  if (!state) return;
-  Py_INCREF(self);
-  impl->owns_pyobj = true;
-  impl->release();  // the object's reference; `impl` outlives this, somebody else holds it
+  return keep_object(
+      self, t->impl, (t->dict && PyDict_GET_SIZE(t->dict)) || t->weakrefs || Py_TYPE(self) != TensorType);
 }
+void finalize(PyObject* self) { keep(self); }
 
 void dealloc(PyObject* self) {
   PyTensor* t = as_py(self);
@@ -102,6 +96,7 @@ void dealloc(PyObject* self) {
 
 PyObject* adopt(TensorImpl* impl, PyTypeObject* type) {
   if (type != TensorType && reinterpret_cast<PyObject*>(type) != ParameterType) note_class(type);
+  if (type != TensorType) note_finalizer<keep>(type);
   PyTensor* t = allocate_object(type);
   if (!t) return nullptr;
   impl->retain();
@@ -109,21 +104,6 @@ PyObject* adopt(TensorImpl* impl, PyTypeObject* type) {
   t->dict = t->weakrefs = nullptr;
   impl->pyobj = t;
   return reinterpret_cast<PyObject*>(t);
-}
-
-void drop_pyobj(TensorImpl* impl) {  // the tensor dies while it owns its object
-  if (!python_lives()) return;
-  GilAcquire gil;
-  PyObject* o = static_cast<PyObject*>(impl->pyobj);
-  as_py(o)->impl = nullptr;
-  if (Py_REFCNT(o) > 1) {  // a weak reference gave it to somebody, who finds an empty tensor from now on
-    const int64_t size = 0, stride = 1;
-    Tensor empty(new TensorImpl(allocate(0, Device{}), DType::f32, {&size, 1}, {&stride, 1}, 0));
-    empty->retain();
-    empty->pyobj = o;
-    as_py(o)->impl = empty.get();
-  }
-  Py_DECREF(o);
 }
 
 // torch.Tensor(...): the old constructor, whose many forms are in Python (shim_torch._impl.tensor.constructor).
@@ -157,15 +137,7 @@ PyType_Spec tensor_spec = {
 
 PyObject* wrap(const Tensor& t) {
   if (!t) Py_RETURN_NONE;
-  if (auto* o = static_cast<PyObject*>(t->pyobj)) {
-    if (t->owns_pyobj) {  // the object takes the tensor back
-      t->owns_pyobj = false;
-      t->retain();
-      may_be_finalized_again(o);
-      return o;  // the tensor's reference to it goes to the caller
-    }
-    return Py_NewRef(o);
-  }
+  if (auto* o = static_cast<PyObject*>(t->pyobj)) { return t->owns_pyobj ? take_object(*t) : Py_NewRef(o); }
   return adopt(t.get(), TensorType);
 }
 
@@ -230,7 +202,7 @@ int add_tensor_parts() {
 }
 
 int bind_tensor(PyObject* module) {
-  TensorImpl::drop_pyobj = drop_pyobj;
+  TensorImpl::hand_over = hand_over<TensorImpl>;
   nothing = allocate(0, Device{}).detach();
   TensorBaseType = add_type(module, base_spec, "TensorBase");
   TensorType = TensorBaseType ? add_type(module, tensor_spec, "Tensor", TensorBaseType) : nullptr;
