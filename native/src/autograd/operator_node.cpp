@@ -138,6 +138,11 @@ SavedValue OperatorNode::value(const ParameterSource& s, const Value* args, cons
 }
 
 void OperatorNode::save(const Value* args, const Answer* result) {
+  struct Hooks {  // whose are tensors of programs
+    int before = SavedHooks::depth();
+    ~Hooks() { SavedHooks::depth() = before; }
+  } hooks;
+  if (op_.traits->saves_tables) SavedHooks::depth() = 0;
   size_t count = 0;
   for (auto* f : chosen_) count += f->sources.size();
   values_.reserve(count);
@@ -191,6 +196,7 @@ std::string OperatorNode::text_of(const SavedValue& v) const {
 }
 
 void OperatorNode::release_saved() {
+  if (op_.traits->saves_tables) return;
   const Locked lock;
   for (SavedValue& v : values_)  // the entries stay: grad_fn._raw_saved_x points to them
     for (SavedTensor& t : v.tensors) {

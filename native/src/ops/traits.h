@@ -35,7 +35,7 @@ struct Traits {
   OutOrder out_order = OutOrder::result;
   OutResize out_resize = OutResize::warned;
   bool reads_math_bits = false, sums_in_out_dtype = false, writes_out_last = false, never_differentiable = false,
-       any_out_shape = false, dim_names = false, renews_numbers = false;
+       any_out_shape = false, dim_names = false, renews_numbers = false, saves_tables = false;
   const char *expanded = nullptr, *out_dtype = nullptr, *cast_error = nullptr, *out_error_name = nullptr,
              *forward_error_name = nullptr, *part_of = nullptr, *out_overload = nullptr;
   std::array<const char*, 3> number_overloads{};  // the second operand is a number, the first is, the second in place

@@ -51,6 +51,7 @@ TRAITS: dict[str, str] = {
     "dim_names": "argument_errors.cpp: PyTorch's takes names=, which is refused",
     "renews_numbers": "arguments.cpp, replay.cpp: its floats may differ at each call of a compiled function, and are a CUDA graph's anew",
     "channels_last": "channels_last.cpp: how its kernel takes them: 'kept' (gives such, too), 'read' (gives none), 'convolution', 'gradient'",
+    "saves_tables": "operator_node.cpp: the tensors that its formulas ask for are tables of ours, which no backward frees and no hook packs",
     "reads_math_bits": "call.cpp, inplace.cpp: its kernels see to conjugate and negative bits themselves",
     "part_of": "record_plan.cpp, overlap.cpp: PyTorch's operator that it is a part of, as gradients and warnings say",
     "gradient_name": "operator_node.cpp, history.cpp: what PyTorch calls its node, of a composite that of its last part; True: the "

@@ -34,6 +34,7 @@ def _replaced(sizes: Any, dim: int, size: int) -> tuple[int, ...]:
     dtype=lambda self: self.dtype,
     keep=("indices",),
     native="weighted_taps",
+    saves_tables=True,
     grad={"self": lambda g, self_shape, dim, indices, weights: _gradient(g, dim, self_shape[dim], indices, weights)},
     **_SHIM,
 )
@@ -50,6 +51,7 @@ def resample_dim(xp, self, dim, indices, weights):
     dtype=lambda grad_output: grad_output.dtype,
     keep=("places",),
     native="weighted_taps_backward",
+    saves_tables=True,
     grad={"grad_output": lambda g, dim, places, weights: shim.resample_dim(g, dim, places, weights)},
     **_SHIM,
 )

@@ -143,3 +143,14 @@ def test_sizes(image, size):
         both(lambda t, f=factor: F.interpolate(t, scale_factor=f, mode="bilinear"), image)
     whole = torch.arange(12, dtype=torch.uint8).view(1, 1, 3, 4)
     assert torch.equal(F.interpolate(whole, scale_factor=2), whole.repeat_interleave(2, 2).repeat_interleave(2, 3))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic", "area"])
+def test_gradients_can_be_asked_for_again(mode):
+    x = torch.randn(1, 2, 4, 4, requires_grad=True)
+    packed = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        y = F.interpolate(x, size=6, mode=mode)
+    assert not packed  # nothing of a program's is kept for the gradient
+    first, second = (torch.autograd.grad(y, x, torch.ones_like(y))[0] for _ in range(2))
+    assert torch.equal(first, second) and first.sum().item() == pytest.approx(y.numel())
