@@ -8,7 +8,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.indices import full_key, in_bounds, key_along, scattered_shape
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import op
-from shim_torch._impl.table.rules import same_dtype, type_name, wrap_dim
+from shim_torch._impl.table.rules import type_name, wrap_dim
 
 
 def _ordered(xp: Any, x: Any, largest: bool) -> Any:
@@ -39,8 +39,19 @@ def _extreme_at(xp: Any, out: Any, key: Any, src: Any, largest: bool) -> Any:
     return _unordered(xp, words, out.dtype, largest)
 
 
-def _reduced_into(xp: Any, self: Any, key: Any, src: Any, reduce: str, include_self: bool) -> Any:
+def _wide(a: Any) -> Any:
+    return a.astype("float32") if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
+
+
+def _reduced_into(
+    xp: Any, self: Any, key: Any, src: Any, reduce: str, include_self: bool, rounds_each: bool = False
+) -> Any:
+    """The reduction of 16-bit numbers: rounded at its end, before a mean divides, or as PyTorch's loop along a dim at each step."""
+    if xp.__name__ == "cupy" and self.dtype == "uint16":
+        raise NotImplementedError("CuPy has no bfloat16")  # whose bits these may be: computed on the host
     out = self.copy()
+    if not (rounds_each and xp.__name__ == "numpy"):
+        out, src = _wide(out), _wide(src)
     integral = out.dtype.kind in "iub"
     if not include_self:
         extreme = {"i": lambda: xp.iinfo(out.dtype), "u": lambda: xp.iinfo(out.dtype)}.get(out.dtype.kind)
@@ -54,8 +65,8 @@ def _reduced_into(xp: Any, self: Any, key: Any, src: Any, reduce: str, include_s
         count = xp.full(out.shape, int(include_self), "int64")
         xp.add.at(count, key, 1)
         count[count == 0] = 1
-        out = (out // count if integral else out / count.astype(out.dtype)).astype(self.dtype)
-    return out
+        return out // count if integral else out.astype(self.dtype) / count.astype(self.dtype)
+    return out.astype(self.dtype, copy=False)
 
 
 class _Places:
@@ -121,6 +132,10 @@ def _reduce_grads(
     return (of_self if include_self else at.cleared(of_self)), of_src
 
 
+def _own_dtype(self):
+    return None, self.dtype
+
+
 def _scatter_reduce_shape(self, dim, index, src, reduce):
     wrap_dim(dim, len(self.shape))
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
@@ -141,7 +156,7 @@ def _scatter_reduce_grad(g, self, dim, index, src, reduce, include_self, result)
 
 
 @op("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
-    inplace=True, out=True, native="scatter_reduce", shape=_scatter_reduce_shape, dtype=same_dtype, keep=("index",),
+    inplace=True, out=True, native="scatter_reduce", shape=_scatter_reduce_shape, dtype=_own_dtype, keep=("self", "index", "src"),
     grad={"self, src": _scatter_reduce_grad}, batching="along_dim", out_dtype="structured", overlap="refused")  # fmt: skip
 def scatter_reduce(xp, self, dim, index, src, reduce, include_self):
     """``input`` with the elements of ``src`` reduced into the places of ``index`` along ``dim``, as ``scatter`` has it.
@@ -191,7 +206,7 @@ def _index_reduce_grad(g, self, dim, index, source, reduce, include_self, result
 
 
 @op("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
-    native="index_reduce", inplace=True, out=True, shape=_index_reduce_shape, dtype=same_dtype, keep=("index",),
+    native="index_reduce", inplace=True, out=True, shape=_index_reduce_shape, dtype=_own_dtype, keep=("self", "index", "source"),
     grad={"self, source": _index_reduce_grad}, refuses=(("bc", "index_func_"),), forward_error_name="index_reduce", out_dtype="structured", overlap="refused")  # fmt: skip
 def index_reduce(xp, self, dim, index, source, reduce, include_self):
     """``input`` with the slices of ``source`` reduced into the places ``index`` (1-D) along ``dim``.
@@ -204,4 +219,4 @@ def index_reduce(xp, self, dim, index, source, reduce, include_self):
     grown = self.reshape(1) if self.ndim == 0 else self
     d = wrap_dim(dim, grown.ndim)
     index = in_bounds(index.reshape(-1), grown.shape[d], "index out of range in self")
-    return _reduced_into(xp, grown, key_along(d, index), source, reduce, include_self).reshape(self.shape)
+    return _reduced_into(xp, grown, key_along(d, index), source, reduce, include_self, True).reshape(self.shape)

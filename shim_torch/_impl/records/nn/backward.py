@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import tangents_wanted, widened
+from shim_torch._impl.records.shared.formulas import rows_added, tangents_wanted, widened
 from shim_torch._impl.records.shared.norm_statistics import (
     check_one_dtype,
     has_row_kernel,
@@ -213,7 +213,7 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
         g = g / counts[flat].unsqueeze(1).to(g.dtype)
     if padding_idx >= 0:
         g = g.masked_fill((flat == padding_idx).unsqueeze(1), 0)
-    return g.new_zeros((num_weights, g.size(1))).index_add(0, flat, g)
+    return rows_added(g.new_zeros((num_weights, g.size(1))), flat, g)
 
 
 # --- normalisation --------------------------------------------------------------------------------------------------

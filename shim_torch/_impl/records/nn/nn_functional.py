@@ -14,7 +14,7 @@ from shim_torch._impl.records.shared.attention import (
     in_one_kernel,
 )
 from shim_torch._impl.records.shared.convolution_rules import c_type_name
-from shim_torch._impl.records.shared.formulas import widened
+from shim_torch._impl.records.shared.formulas import rows_added, widened
 from shim_torch._impl.records.shared.norm_statistics import check_one_dtype, has_row_kernel, row_norm
 from shim_torch._impl.records.shared.random_fill import dropout_mask, drops
 from shim_torch._impl.table.calls import aten, shim, torch
@@ -62,7 +62,7 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
     if g.is_cuda:  # in the order of the indices: the same sums in every run
         keys, order = flat.long().sort(stable=True)
         return shim.add_runs(zeros, keys, order, rows, -1)
-    return zeros.index_add(0, flat, rows)
+    return rows_added(zeros, flat, rows)
 
 
 @op(

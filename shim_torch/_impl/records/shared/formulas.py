@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.calls import shim
+from shim_torch._impl.table.calls import aten, shim
 from shim_torch._impl.table.rules import NARROW, wrap_dims
 
 
@@ -156,6 +156,13 @@ def differentiated(*tensors: Any) -> bool:
 def widened(t: Any) -> Any:
     """``t`` in float32 where it is of half precision: what follows is rounded once, at its end."""
     return t.float() if t.dtype in NARROW else t
+
+
+def rows_added(out: Any, index: Any, rows: Any) -> Any:
+    """``out`` and ``rows`` at ``index``, those of half precision rounded at each that is added, as PyTorch does on the CPU."""
+    if out.dtype in NARROW and out.is_cpu:
+        return aten.index_put(out, (index,), rows, True)
+    return out.index_add(0, index, rows)
 
 
 def compared(t: Any) -> Any:

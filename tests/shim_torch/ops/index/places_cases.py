@@ -15,6 +15,9 @@ def inputs(torch):
         "i": torch.zeros(1, 2, dtype=torch.long),
         "long": torch.zeros(2, 7, dtype=torch.long),
         "place": torch.tensor,
+        "mixed": torch.tensor([0, 1, 0, 2, 0, 1, 0, 0, 1, 2, 0, 0]),
+        "many": pattern(torch, 12, 5, seed=4),
+        "to": pattern(torch, 3, 5, seed=5),
     }
 
 
@@ -23,8 +26,28 @@ _REDUCED = [
     for given in ("1, i, v", "1, long, v", "1, place([[0], [1], [0]]), v", "1, place([0]), v", "1, place([[4]]), v")
     for reduce, more in (("sum", ""), ("amax", ", include_self=False"))
 ]
+# Sums and products of 16-bit numbers: where they are rounded shows in float32.
+_NARROW = [
+    f"{expression.replace('many', f'many.{narrow}()').replace('to.', f'to.{narrow}().')}.float()"
+    for narrow in ("half", "bfloat16")
+    for expression in [
+        *(
+            f"to.index_reduce(0, mixed, many, {how!r}, include_self={kept})"
+            for how in ("mean", "prod", "amin")
+            for kept in (True, False)
+        ),
+        *(
+            f"to.scatter_reduce(0, mixed[:, None].expand(12, 5), many, {how!r}, include_self={kept})"
+            for how in ("sum", "mean", "prod")
+            for kept in (True, False)
+        ),
+        "to.index_add(0, mixed, many)",
+        "torch.ops.aten.embedding_dense_backward(many, mixed, 3, -1, False)",
+    ]
+]
 CASES = (
     _REDUCED
+    + _NARROW
     + """
 x.scatter_reduce(1, place([[[0]]]), v, 'mean')
 x.detach().clone().scatter_reduce_(1, i, v, 'prod')
