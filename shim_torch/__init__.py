@@ -244,6 +244,10 @@ def _attribute(name: str) -> Any:
         from shim_torch._impl.tensor.legacy_types import all_types
 
         return all_types()
+    if name == "_storage_classes":
+        from shim_torch._impl.tensor.typed_storage import storage_classes
+
+        return storage_classes()
     if name == "torch":  # torch.torch is torch
         return importlib.import_module("shim_torch")
     if name == "__future__":

@@ -71,13 +71,9 @@ def _reversed(self: Any) -> Any:
 
 def storage(self: Any) -> Any:
     """The storage as elements of this dtype; deprecated for ``untyped_storage()``."""
-    from shim_torch._impl.surface.warnings import warn_once
+    from shim_torch._impl.tensor.storage_warning import warn
 
-    warn_once(
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
-        "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
-        "instead of tensor.storage()",
-    )
+    warn()
     return _typed_storage(self)
 
 

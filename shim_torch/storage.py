@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.tensor import storage_warning as _storage_warning
 from shim_torch._impl.tensor.legacy_storages import LegacyMeta as _LegacyStorageMeta  # noqa: F401
 from shim_torch._impl.tensor.storage_arguments import OnlyChildren as _OnlyChildren
+from shim_torch._impl.tensor.storage_warning import always_warns as _get_always_warn_typed_storage_removal  # noqa: F401
+from shim_torch._impl.tensor.storage_warning import forget as _reset_warn_typed_storage_removal  # noqa: F401
+from shim_torch._impl.tensor.storage_warning import warn as _warn_typed_storage_removal  # noqa: F401
 from shim_torch._impl.tensor.typed_storage import TypedStorage
 from shim_torch._impl.tensor.typed_storage import _dtype_to_storage_type_map as _dtype_to_storage_type_map
 from shim_torch._impl.tensor.typed_storage import _storage_type_to_dtype_map as _storage_type_to_dtype_map
@@ -15,17 +19,10 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 UntypedStorage = _core.UntypedStorage
 
-_always_warn = False
-
-
-def _get_always_warn_typed_storage_removal() -> bool:
-    return _always_warn
-
 
 def _set_always_warn_typed_storage_removal(always_warn: bool) -> None:
-    global _always_warn
     assert isinstance(always_warn, bool)
-    _always_warn = always_warn
+    _storage_warning.set_always(always_warn)
 
 
 def _from_bytes(b: bytes) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import warnings
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +72,38 @@ def test_the_older_name_of_autocast_for_the_cpu() -> None:
         assert torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype is torch.bfloat16
 
 
+@pytest.fixture
+def warned_of_storages() -> Iterator[None]:
+    """The warning of typed storages is due, and not due again for other tests."""
+    torch.storage._reset_warn_typed_storage_removal()
+    yield
+    torch.storage._set_always_warn_typed_storage_removal(False)
+
+
+@pytest.mark.usefixtures("warned_of_storages")
+def test_typed_storages_are_deprecated() -> None:
+    with pytest.warns(UserWarning, match="TypedStorage is deprecated") as found:
+        s = torch.FloatStorage([1.0, 2.0])
+        torch.ones(2).storage()
+    assert [Path(w.filename).name for w in found] == [Path(__file__).name]  # once, and where it is used
+    torch.storage._set_always_warn_typed_storage_removal(True)
+    for use in (
+        lambda: torch.FloatStorage.dtype,
+        lambda: s[0],
+        s.untyped,
+        lambda: len(s),
+        lambda: s.is_cuda,
+        lambda: s.fill_(0),
+    ):
+        with pytest.warns(UserWarning, match="TypedStorage is deprecated") as found:
+            use()
+        assert len(found) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.save(torch.ones(2), io.BytesIO())  # what is our own use of them says nothing
+
+
+@pytest.mark.usefixtures("warned_of_storages")
 def test_more_deprecated_forms() -> None:
     with pytest.warns(UserWarning, match="TypedStorage is deprecated") as found:
         torch.ones(2).storage()

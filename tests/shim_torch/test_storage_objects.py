@@ -133,3 +133,47 @@ def test_bytes_as_other_dtypes() -> None:
         storage.type("torch.NoStorage")
     assert storage.to(device="cpu") is storage and storage.to(device="meta").device.type == "meta"
     assert storage.new().nbytes() == 0 and not storage.is_hpu and not storage.is_sparse_csr
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("QUInt8Storage", 1), ("QInt8Storage", 1), ("QInt32Storage", 4), ("QUInt4x2Storage", 1), ("QUInt2x4Storage", 1)],
+)
+def test_storages_of_quantized_dtypes_hold_whole_numbers(name: str, size: int) -> None:
+    kind = getattr(torch, name)
+    storage = kind([1, 2, 3])
+    storage[1] = 7
+    assert storage.tolist() == [1, 7, 3] and storage.nbytes() == 3 * size and storage.type() == f"torch.{name}"
+    assert storage.dtype == kind.dtype and kind in torch._storage_classes and isinstance(storage, kind)
+    with pytest.raises(NotImplementedError, match="quantized tensors are not supported"):
+        storage.float()
+    with pytest.raises(NotImplementedError, match="quantized type"):
+        torch.tensor(storage)
+    with pytest.raises(AttributeError):
+        getattr(torch.cuda, name)
+
+
+def test_places_and_values_of_storages() -> None:
+    storage, typed = torch.UntypedStorage([0, 1, 2]), torch.FloatStorage([0.0, 1.0])
+    for key, value, error in (
+        (3, 1, "out of bounds"),
+        (-1, 1, "out of bounds"),
+        (True, 1, "can't index a torch.UntypedStorage with bool"),
+        (0, [1], "can only set storage content with a int types, but got list instead"),
+        (slice(None, None, -1), 1, "Trying to slice with a step of -1, but only a step of 1 is supported"),
+    ):
+        with pytest.raises(RuntimeError, match=error):
+            storage[key] = value
+    with pytest.raises(IndexError, match="index 3 out of range for storage of size 3"):
+        storage[3]
+    with pytest.raises(TypeError, match="can't index a <class 'torch.storage.TypedStorage'> with <class 'bool'>"):
+        typed[True]
+    with pytest.raises(RuntimeError, match="cannot set item with value type <class 'torch.storage.TypedStorage'>"):
+        typed[0] = typed
+    for given, error in (
+        ("ab", "new.*: invalid data type 'str'"),
+        ({1}, "recognized: <class 'set'>"),
+        (1.5, "<class 'float'>"),
+    ):
+        with pytest.raises(TypeError, match=error):
+            torch.FloatStorage(given)

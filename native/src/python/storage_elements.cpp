@@ -31,13 +31,20 @@ int storage_assign(PyObject* o, PyObject* key, PyObject* value) {
              -1;
     PySlice_AdjustIndices(Py_ssize_t(s->nbytes()), &start, &stop, step);
   } else {
-    start = PyNumber_AsSsize_t(key, PyExc_IndexError);
-    if (start == -1 && PyErr_Occurred()) return -1;
-    if (start < 0) start += Py_ssize_t(s->nbytes());
-    if (start < 0 || start >= Py_ssize_t(s->nbytes()))
-      return PyErr_SetString(PyExc_IndexError, "index out of range"), -1;
+    if (!PyLong_CheckExact(key))
+      return PyErr_Format(PyExc_RuntimeError, "can't index a torch.UntypedStorage with %s", Py_TYPE(key)->tp_name), -1;
+    start = PyLong_AsSsize_t(key);
+    if (start < 0 ||
+        start >= Py_ssize_t(s->nbytes())) {  // also what is no Py_ssize_t; from the end, PyTorch does not write
+      PyErr_Clear();
+      return PyErr_SetString(PyExc_RuntimeError, "out of bounds"), -1;
+    }
     stop = start + 1;
   }
+  if (!PyLong_Check(value))
+    return PyErr_Format(PyExc_RuntimeError, "can only set storage content with a int types, but got %s instead",
+               Py_TYPE(value)->tp_name),
+           -1;
   const long v = PyLong_AsLong(value);
   if (v == -1 && PyErr_Occurred()) return -1;
   return assigned([&] { fill_bytes(*s, start, stop, uint8_t(v)); });

@@ -7,6 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.tensor.storage_arguments import check_legacy, not_for_cuda
+from shim_torch._impl.tensor.storage_warning import warns
 
 # The dtypes that have a storage class of their own, by that class's name.
 DTYPES: dict[str, Any] = {
@@ -23,7 +24,16 @@ DTYPES: dict[str, Any] = {
     "ComplexDoubleStorage": _core.complex128,
     "ComplexFloatStorage": _core.complex64,
 }
-NAMES = {dtype: name for name, dtype in DTYPES.items()}
+# Those of quantized dtypes, on the CPU alone: elements are the whole numbers (WHOLE), without scale and zero point.
+QUANTIZED: dict[str, Any] = {
+    "QUInt8Storage": _core.quint8,
+    "QInt8Storage": _core.qint8,
+    "QInt32Storage": _core.qint32,
+    "QUInt4x2Storage": _core.quint4x2,
+    "QUInt2x4Storage": _core.quint2x4,
+}
+WHOLE = dict(zip(QUANTIZED.values(), (_core.uint8, _core.int8, _core.int32, _core.uint8, _core.uint8), strict=True))
+NAMES = {dtype: name for name, dtype in (DTYPES | QUANTIZED).items()}
 
 
 def elements_of(buffer: Any, dtype: Any, byte_order: str, count: int, offset: int) -> Any:
@@ -62,17 +72,29 @@ def elements_of(buffer: Any, dtype: Any, byte_order: str, count: int, offset: in
 class LegacyMeta(type):
     """``isinstance(storage, torch.FloatStorage)`` asks for the dtype."""
 
-    dtype: Any
+    _fixed_dtype: Any
     _device_type: str
+
+    @property
+    def dtype(cls) -> Any:
+        """The dtype of the elements."""
+        return cls._fixed_dtype
 
     def __instancecheck__(cls, instance: Any) -> bool:
         kind = cls._device_type
-        return type(instance) in (cls.__base__, cls) and instance.dtype == cls.dtype and instance.device.type == kind
+        return (
+            type(instance) in (cls.__base__, cls)
+            and instance.dtype == cls._fixed_dtype
+            and instance.device.type == kind
+        )
+
+
+warns(LegacyMeta)
 
 
 def legacy_class_of(base: Any, name: str, device_type: str) -> Any:
     """A child of ``base``, the TypedStorage, for one dtype on one device. KeyError for an unknown name."""
-    dtype = DTYPES[name]
+    dtype = (DTYPES if device_type == "cuda" else DTYPES | QUANTIZED)[name]
 
     def __new__(cls: Any, *args: Any, wrap_storage: Any = None, **others: Any) -> Any:
         check_legacy(cls, args, wrap_storage, others)
@@ -89,15 +111,15 @@ def legacy_class_of(base: Any, name: str, device_type: str) -> Any:
     members = {"from_buffer": staticmethod(from_buffer), "from_file": staticmethod(from_file)}
     if device_type == "cuda":
         members |= {n: not_for_cuda(n) for n in ("from_buffer", "_new_with_weak_ptr", "_new_shared_filename")}
-    return LegacyMeta(
+    made = LegacyMeta(
         name,
         (base,),
         {
             "__module__": "torch" if device_type == "cpu" else f"torch.{device_type}",
             "__new__": __new__,
-            "dtype": dtype,
             "_fixed_dtype": dtype,
             "_device_type": device_type,
             **members,
         },
     )
+    return warns(made)

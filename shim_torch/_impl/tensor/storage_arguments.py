@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
@@ -28,8 +30,26 @@ def _common(head: str, args: tuple[Any, ...], wrapped: Any) -> None:
             raise TypeError(f"{head}Argument 'wrap_storage' must be UntypedStorage, but got {type(wrapped)}")
     elif len(args) > 1:
         raise RuntimeError(f"{head}Too many positional arguments")
-    elif args and isinstance(args[0], _core.TensorBase):
+    elif args and isinstance(args[0], (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(args[0]).__name__}'")
+    elif args and not isinstance(args[0], Sequence) and not _is_count(args[0]):
         raise TypeError(f"{head}Argument type not recognized: {type(args[0])}")
+
+
+def _is_count(given: Any) -> bool:
+    try:
+        return operator.index(given) is not None and not isinstance(given, _core.TensorBase)
+    except TypeError:
+        return False
+
+
+def place_of(index: Any, count: int, storage: Any, kind: Any) -> int:
+    """An index of one element; TypeError for what is no int, IndexError for one beyond the ``count`` that there are."""
+    if isinstance(index, bool) or not isinstance(index, int):
+        raise TypeError(f"can't index a {storage} with {kind}")
+    if not -count <= index < count:
+        raise IndexError(f"index {index} out of range for storage of size {count}")
+    return index
 
 
 def check_typed(args: tuple[Any, ...], wrapped: Any, dtype: Any, device: Any) -> None:

@@ -8,10 +8,12 @@ from operator import index
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.tensor.legacy_storages import DTYPES, NAMES, legacy_class_of
+from shim_torch._impl.tensor.legacy_storages import DTYPES, NAMES, QUANTIZED, WHOLE, legacy_class_of
 from shim_torch._impl.tensor.storage_arguments import check_typed as _check_typed
+from shim_torch._impl.tensor.storage_arguments import place_of
+from shim_torch._impl.tensor.storage_warning import warns
 from shim_torch._impl.tensor.untyped_storage import check_real as _check_real
-from shim_torch._impl.tensor.untyped_storage import over as _over
+from shim_torch._impl.tensor.untyped_storage import over
 
 UntypedStorage = _core.UntypedStorage
 
@@ -21,13 +23,17 @@ def _dtype_to_storage_type_map() -> dict[Any, str]:
 
 
 def _storage_type_to_dtype_map() -> dict[str, Any]:
-    return dict(DTYPES)
+    return DTYPES | QUANTIZED
+
+
+def _over(storage: Any, dtype: Any) -> Any:
+    return over(storage, WHOLE.get(dtype, dtype))
 
 
 def _bytes_of(sequence: Any, dtype: Any, device: Any) -> Any:
     from shim_torch._impl.tensor.from_data import tensor
 
-    return tensor(list(sequence), dtype=dtype, device=device).untyped_storage()
+    return tensor(list(sequence), dtype=WHOLE.get(dtype, dtype), device=device).untyped_storage()
 
 
 class TypedStorage:
@@ -40,9 +46,6 @@ class TypedStorage:
     _fixed_dtype: Any = None
 
     def __init__(self, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None, **_: Any) -> None:
-        if wrap_storage is None and args and isinstance(args[0], UntypedStorage):
-            wrap_storage, args = args[0], ()
-            dtype = dtype if dtype is not None else _core.uint8
         _check_typed(args, wrap_storage, self._fixed_dtype if dtype is None else dtype, device)
         dtype = dtype if dtype is not None else self._fixed_dtype or _core.get_default_dtype()
         self.dtype = dtype
@@ -50,7 +53,7 @@ class TypedStorage:
             self._untyped_storage = wrap_storage
         elif not args:
             self._untyped_storage = UntypedStorage(0, device=device)
-        elif hasattr(args[0], "__index__") and not isinstance(args[0], _core.TensorBase):  # NumPy's integers too
+        elif hasattr(args[0], "__index__"):  # NumPy's integers too
             self._untyped_storage = UntypedStorage(index(args[0]) * dtype.itemsize, device=device)
         else:
             self._untyped_storage = _bytes_of(args[0], dtype, device)
@@ -128,11 +131,13 @@ class TypedStorage:
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         _check_real(self)
-        return _over(self._untyped_storage, self.dtype)[index].item()
+        return _over(self._untyped_storage, self.dtype)[place_of(index, len(self), type(self), type(index))].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        if isinstance(value, (TypedStorage, UntypedStorage)):
+            raise RuntimeError(f"cannot set item with value type {type(value)}")
         if self.device.type != "meta":
             _over(self._untyped_storage, self.dtype)[index] = value
 
@@ -223,6 +228,10 @@ class TypedStorage:
         return self._new(self._untyped_storage.pin_memory(device))
 
     def _to(self, dtype: Any) -> TypedStorage:
+        if self.dtype in WHOLE:
+            raise NotImplementedError(
+                f"elements of {self.dtype} are not converted: quantized tensors are not supported"
+            )
         return self._new_of(_over(self._untyped_storage, self.dtype).to(dtype).clone())
 
     @staticmethod
@@ -281,4 +290,11 @@ def _legacy_storage(name: str, device_type: str) -> Any:
     return legacy_class_of(TypedStorage, name, device_type)
 
 
+def storage_classes() -> set[Any]:
+    """All classes of storages, ``torch._storage_classes``."""
+    cpu, cuda = ([legacy_storage(n, kind) for n in of] for of, kind in ((DTYPES | QUANTIZED, "cpu"), (DTYPES, "cuda")))
+    return {UntypedStorage, TypedStorage, *cpu, *cuda}
+
+
 TypedStorage.__module__ = "torch.storage"
+warns(TypedStorage)

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.tensor.storage_arguments import place_of
 
 UntypedStorage = _core.UntypedStorage
 
@@ -45,7 +46,7 @@ def _item(self: Any, index: Any) -> Any:
     check_real(self)
     array = _core.to_numpy(untyped_tensor(self.cpu()))
     if not isinstance(index, slice):
-        return int(array[index])
+        return int(array[place_of(index, len(array), "torch.UntypedStorage", type(index).__name__)])
     if index.step not in (None, 1):
         raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
     return _core.from_numpy(array[index]).untyped_storage()
