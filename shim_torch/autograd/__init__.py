@@ -271,7 +271,7 @@ def is_multithreading_enabled() -> bool:
 
 def install(tensor_type: Any) -> None:
     """Gives the tensor type its ``backward``."""
-    _tensor_backward.__name__ = "backward"
+    _tensor_backward.__name__, _tensor_backward.__qualname__ = "backward", "Tensor.backward"
     tensor_type.backward = _tensor_backward
 
 

@@ -103,6 +103,23 @@ def test_typed_storages_are_deprecated() -> None:
         torch.save(torch.ones(2), io.BytesIO())  # what is our own use of them says nothing
 
 
+def test_complex_halves_are_experimental() -> None:
+    for make in (torch.ones, torch.randn, lambda n, dtype: torch.empty_strided((n,), (1,), dtype=dtype)):
+        with pytest.warns(UserWarning, match="ComplexHalf support is experimental") as found:
+            make(3, dtype=torch.chalf)
+        assert len(found) == 1
+    torch.set_warn_always(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.ones(3, dtype=torch.chalf)
+
+
+def test_words_of_numpy_for_tensors() -> None:
+    x = torch.ones(2)
+    assert torch.sum(a=x).item() == torch.sum(x1=x).item() == torch.sum(x=x, axis=0, keepdims=True).item() == 2
+    assert torch.maximum(x1=x, x2=x + 1).tolist() == torch.matmul(a=x[:, None], x2=x[None]).sum(0).tolist() == [2, 2]
+
+
 @pytest.mark.usefixtures("warned_of_storages")
 def test_more_deprecated_forms() -> None:
     with pytest.warns(UserWarning, match="TypedStorage is deprecated") as found:

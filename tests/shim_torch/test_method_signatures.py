@@ -16,6 +16,14 @@ REFUSED = [
     (lambda: torch.promote_types(torch.int8), 'promote_types() missing 1 required positional arguments: "type2"'),
     (lambda: torch.can_cast(torch.int8, 3), "can_cast(): argument 'to' (position 2) must be torch.dtype, not int"),
     (lambda: X.requires_grad_(1), "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not int"),
+    (lambda: X.requires_grad_(x=1), "requires_grad_() got an unexpected keyword argument 'x'"),
+    (lambda: X.backward(x=1), "Tensor.backward() got an unexpected keyword argument 'x'"),
+    (lambda: torch.add(X, 1, input=X), "add() got multiple values for argument 'input'"),
+    (lambda: torch.cumsum(X, 0, axis=0), "cumsum() got an unexpected keyword argument 'axis'"),
+    (
+        lambda: X.sum(x=1),
+        "sum() received an invalid combination of arguments - got (x=int, ), but expected one of:",
+    ),
     (lambda: X.requires_grad_(True, True), "requires_grad_() takes from 0 to 1 positional arguments but 2 were given"),
     (lambda: X.resize_(), 'resize_() missing 1 required positional arguments: "size"'),
     (
@@ -57,6 +65,11 @@ def test_refusals(call, text):
     with pytest.raises(TypeError) as refused:
         call()
     assert str(refused.value).split("\n")[0] == text
+
+
+def test_resampling_writes_no_other_dtype():
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float, but got double instead"):
+        torch._C._nn.upsample_nearest2d(X[None, None], (4, 6), out=torch.ones(1, 1, 4, 6, dtype=torch.float64))
 
 
 def test_arguments_by_name_and_by_place():

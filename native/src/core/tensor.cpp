@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/extent.h"
+#include "core/warning.h"
 
 namespace shim {
 
@@ -144,7 +145,16 @@ MemoryFormat common_memory_format(std::span<const TensorImpl* const> tensors) {
   return format;
 }
 
+namespace {
+void told_of(DType dtype) {
+  static bool given = false;
+  if (__builtin_expect(dtype == DType::c32, 0))
+    warn_user_once(given, "ComplexHalf support is experimental and many operators don't support it yet.");
+}
+}  // namespace
+
 Tensor empty(IntArrayRef sizes, DType dtype, Device device, bool pinned, MemoryFormat format) {
+  told_of(dtype);
   CHECK(Kind::NotImplemented, !is_quantized(dtype), "tensors of the quantized type torch.", dtype_name(dtype),
       " are not supported by shim-torch");
   int64_t stack[8], step = 1;
@@ -177,6 +187,7 @@ Tensor empty(IntArrayRef sizes, DType dtype, Device device, bool pinned, MemoryF
 }
 
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, DType dtype, Device device, bool pinned) {
+  told_of(dtype);
   CHECK(Kind::Runtime, sizes.size() == strides.size(), "dimensionality of sizes (", sizes.size(),
       ") must match dimensionality of strides (", strides.size(), ")");
   for (int64_t n : sizes)

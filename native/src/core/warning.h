@@ -1,6 +1,7 @@
 #pragma once
 // Warnings of the core, which the interpreter that called into it gives.
 #include <string>
+#include <utility>
 
 namespace shim {
 
@@ -9,6 +10,12 @@ inline void (*warning_given)(const char* text) = nullptr;
 
 inline void warn_user(const std::string& text) {
   if (warning_given) warning_given(text.c_str());
+}
+
+// What is said once, and each time after torch.set_warn_always(True).
+inline bool warns_always = false;
+inline void warn_user_once(bool& given, const char* text) {
+  if (!std::exchange(given, true) || warns_always) warn_user(text);
 }
 
 }  // namespace shim

@@ -34,7 +34,9 @@ GivenCall given_call(const CallArgs& c, Form form) {
     shown.emplace(word, word + "=" + type_name(c.kwvalue(i)));
     given.out |= word == "out" && c.kwvalue(i) != Py_None;
   }
+  const bool words_alone = given.types.empty() && !shown.empty();
   for (const auto& [word, text] : shown) add(text);
+  if (words_alone) given.types += ", ";  // as PyTorch writes it
   return given;
 }
 

@@ -28,6 +28,12 @@ PyObject* slot_name(const Slot& s, Form form) {
   return s.is_self && form == Form::function ? input : s.name;
 }
 
+bool is_alternative(const Slot& s, PyObject* word) {
+  for (Py_ssize_t i = 0; s.alternatives && i < PyTuple_GET_SIZE(s.alternatives); ++i)
+    if (same_name(word, PyTuple_GET_ITEM(s.alternatives, i))) return true;
+  return false;
+}
+
 // Index of the keyword for this slot, or -1. Pointer comparison first: names of calls in source code are interned.
 int find_keyword(const Slot& s, Form form, const CallArgs& c) {
   PyObject* name = slot_name(s, form);
@@ -35,9 +41,8 @@ int find_keyword(const Slot& s, Form form, const CallArgs& c) {
   for (size_t i = 0; i < n; ++i)
     if (c.kwname(i) == name) return int(i);
   for (size_t i = 0; i < n; ++i) {
-    if (PyUnicode_CHECK_INTERNED(c.kwname(i)) && !s.alternative) continue;
-    if (same_name(c.kwname(i), name) || (form != Form::op && s.alternative && same_name(c.kwname(i), s.alternative)))
-      return int(i);
+    if (PyUnicode_CHECK_INTERNED(c.kwname(i)) && !s.alternatives) continue;
+    if (same_name(c.kwname(i), name) || (form != Form::op && is_alternative(s, c.kwname(i)))) return int(i);
   }
   return -1;
 }
@@ -175,8 +180,10 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
     bool known = false, positional = false;
     for (size_t k = 0; k < n && !known; ++k) {
       const Slot& s = slots[k];
-      known =
-          same_name(name, slot_name(s, form)) || (form != Form::op && s.alternative && same_name(name, s.alternative));
+      const bool own = same_name(name, slot_name(s, form));
+      known = own || (form != Form::op && is_alternative(s, name));
+      if (known && k < given)
+        f.what = own && k >= size_t(form == Form::method) ? Failure::multiple : Failure::unexpected;
       positional = known && k < given;
     }
     Extras& e = Extras::get();
@@ -189,7 +196,7 @@ Fit bind_one(Operator& op, Form form, const CallArgs& c, Bound& b, Failure& f) {
       b.requires_grad = truth;
       continue;
     }
-    f.what = positional ? Failure::multiple : Failure::unexpected;
+    if (!known) f.what = Failure::unexpected;
     f.value = name;
     return Fit::no;
   }
@@ -246,12 +253,13 @@ PyObject* default_object(const Argument& a) {
   return tuple_by(l.size(), [&](size_t i) { return PyBool_FromLong(l[i]); });
 }
 
-// NumPy's keyword for PyTorch's; PyTorch's functions take both.
-PyObject* numpy_word(const std::string& name) {
-  static const std::unordered_map<std::string, const char*> words = {
-      {"dim", "axis"}, {"keepdim", "keepdims"}, {"self", "x"}, {"other", "x2"}};
+// NumPy's keywords for PyTorch's; PyTorch's functions take all of them.
+PyObject* numpy_words(const std::string& name) {
+  static const std::unordered_map<std::string, std::vector<const char*>> words = {
+      {"dim", {"axis"}}, {"keepdim", {"keepdims"}}, {"self", {"x", "a", "x1"}}, {"other", {"x2"}}};
   auto it = words.find(name);
-  return it == words.end() ? nullptr : PyUnicode_InternFromString(it->second);
+  if (it == words.end()) return nullptr;
+  return tuple_by(it->second.size(), [&](size_t i) { return PyUnicode_InternFromString(it->second[i]); });
 }
 
 }  // namespace
@@ -263,7 +271,7 @@ void prepare_slots(PythonOperator& op) {
     Slot s;
     s.name = PyUnicode_InternFromString(a.name.c_str());
     s.is_self = a.name == "self" && !a.type.list;
-    s.alternative = numpy_word(a.name);
+    s.alternatives = numpy_words(a.name);
     s.none_ok = op.schema.ns != "aten" && a.type.base == ArgType::Tensor && !a.type.list;
     if (a.fallback) s.fallback = default_object(a);
     op.slots.push_back(s);

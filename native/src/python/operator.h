@@ -10,13 +10,13 @@
 
 namespace shim {
 
-struct Slot {                       // what binding needs of an argument, made once
-  PyObject* name = nullptr;         // interned
-  PyObject* alternative = nullptr;  // NumPy's word for it (axis, keepdims, x2), or null
-  PyObject* fallback = nullptr;     // the default as a Python object; null: required
-  bool is_self = false;             // named `input` in torch.f(...)
-  bool number_ok = false;           // a Python number may stand for the tensor
-  bool none_ok = false;             // None is an undefined tensor, as library operators get it
+struct Slot {                        // what binding needs of an argument, made once
+  PyObject* name = nullptr;          // interned
+  PyObject* alternatives = nullptr;  // a tuple of NumPy's words for it (axis, keepdims, x2), or null
+  PyObject* fallback = nullptr;      // the default as a Python object; null: required
+  bool is_self = false;              // named `input` in torch.f(...)
+  bool number_ok = false;            // a Python number may stand for the tensor
+  bool none_ok = false;              // None is an undefined tensor, as library operators get it
 };
 
 struct PythonOperator final : Operator {  // every one in the table

@@ -8,11 +8,9 @@
 namespace shim {
 namespace {
 
-bool always = false;
-
 void set_warn_always(PyObject* on) {
   CHECK(Kind::Runtime, PyBool_Check(on), "setWarnOnlyOnce expects a bool, but got ", Py_TYPE(on)->tp_name);
-  always = on == Py_True;
+  warns_always = on == Py_True;
 }
 
 int install_warnings(PyObject*) {
@@ -24,7 +22,7 @@ int install_warnings(PyObject*) {
 }
 
 const ModulePart warnings_functions{
-    {function<&set_warn_always>("set_warn_always"), function<[] { return bool(always); }>("warn_always")},
+    {function<&set_warn_always>("set_warn_always"), function<[] { return bool(warns_always); }>("warn_always")},
     install_warnings};
 }  // namespace
 
@@ -52,7 +50,7 @@ std::string package_of(PyObject* frame) {
 }
 
 int warn_once(bool* given, const char* text) {
-  if (*given && !always) return 0;
+  if (*given && !warns_always) return 0;
   *given = true;
   return PyErr_WarnEx(PyExc_UserWarning, text, level_outside());
 }

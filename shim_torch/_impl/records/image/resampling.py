@@ -13,7 +13,7 @@ from shim_torch._impl.table.formats import gradient_like_results
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import NARROW
 
-_HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True}
+_HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True, "out_dtype": "structured"}
 
 
 def _places(x: Any, size: int, exact: bool = False) -> Any:
