@@ -61,6 +61,23 @@ def test_tiles(kind, lengths, size, dtype, seeded):
     )  # gradients are sums over up to 1000 rows
 
 
+@pytest.mark.parametrize("causal", (False, True))
+@pytest.mark.parametrize(
+    "shape", ((4, 16, 600, 600, 64), (1, 16, 2048, 2000, 64), (2, 12, 1500, 1500, 64), (4, 16, 600, 700, 128)), ids=str
+)
+def test_more_parts_than_blocks(shape, causal, seeded):
+    """Large tiles whose blocks take one part of the queries after another, and parts by their work."""
+    batch, heads, rows, cols, size = shape
+    q, k, v = (torch.randn(batch, heads, n, size).bfloat16() for n in (rows, cols, cols))
+    compared(q, k, v, worse=2.0, is_causal=causal)
+
+
+def test_scores_that_rise_along_the_keys(seeded):
+    """Each tile's greatest score is far above those before: what was summed up is multiplied each time."""
+    q, k, v = (torch.randn(1, 16, 2048, 64).half() for _ in range(3))
+    compared(q, k * (torch.arange(2048) / 256)[:, None].half(), v, worse=4.0)
+
+
 def test_deterministic_gradients(seeded):
     """Equal bits where deterministic algorithms are asked for; on Hopper the gradient of the queries else depends on who adds first."""
     own = [torch.randn(1, 2, 2000, 64, device="cuda").half().requires_grad_() for _ in range(3)]

@@ -218,8 +218,16 @@ def of_attention():
             "MASK": mask,
             "PAIRS": int(mask == 2),
         }
-        for family in ("attention_hopper", "attention_hopper_backward"):
-            yield family, {**hopper, "DROPS": int(mask == 0), "HOPPER": 1}
+        yield "attention_hopper_backward", {**hopper, "DROPS": int(mask == 0), "HOPPER": 1}
+        shared = {"GROUPS": 2, "BLOCKS": 2, "SPAN": 64, "STAGES": 3} if size == 64 else alone(2, 2)
+        yield "attention_hopper", {**hopper, "DROPS": int(mask == 0), "HOPPER": 1, **shared}
+    plain = {"KIND_HALF": 0, "D": 64, "TILES": 1, "MASK": 0, "PAIRS": 0, "DROPS": 0, "HOPPER": 1}
+    for causal, groups, stages in ((0, 3, 3), (1, 3, 2), (0, 2, 3)):
+        yield "attention_hopper", {"ELEMENT": "Bf16", "CAUSAL": causal, **plain, **alone(groups, stages)}
+
+
+def alone(groups, stages):
+    return {"GROUPS": groups, "BLOCKS": 1, "SPAN": 128, "STAGES": stages}
 
 
 def of_moves():

@@ -1,8 +1,8 @@
 #include "cuda/attention.h"
 
 #include <algorithm>
-#include <atomic>
 
+#include "cuda/attention_blocks.h"
 #include "cuda/elementwise.h"
 #include "cuda/entries/attention.h"
 #include "cuda/entries/attention_backward.h"
@@ -78,59 +78,42 @@ template <class E> Kernel<E> kernel_of(const Family& which, const Problem& p, in
   });
 }
 
-// Of compute capability 9.0, whose matrix units take whole tiles from shared memory.
-bool is_hopper(int device) {
-  constexpr int kMost = 64, kMajor = 75, kMinor = 76;
-  static std::atomic<int8_t> known[kMost] = {};  // 0: not asked
-  if (device < 0 || device >= kMost) return false;
-  if (!known[device]) {
-    int major = 0, minor = 0;
-    CUdevice handle = 0;
-    const Driver& d = driver();
-    const bool asked = d.function_attribute && d.device_get(&handle, device) == 0 &&
-                       d.device_attribute(&major, kMajor, handle) == 0 &&
-                       d.device_attribute(&minor, kMinor, handle) == 0;
-    known[device] = asked && major == 9 && minor == 0 ? 1 : -1;
-  }
-  return known[device] > 0;
-}
-
 // Whether Hopper's kernels take it: what they have to fill are tiles of 64 queries. Their blocks are counted in one number.
 bool takes_tiles(const Problem& p, IntArrayRef of, IntArrayRef keys, double scale, int device) {
-  return (p.size == 64 || p.size == 128) && of[2] > 64 && scale > 0 && is_hopper(device) &&
+  return (p.size == 64 || p.size == 128) && of[2] > 64 && scale > 0 && hopper_processors(device) > 0 &&
          (std::max(of[2], keys[2]) + 127) / 128 * of[0] * of[1] <= kMostBlocks;
-}
-// How many threads a block of Hopper's forward has, and which shared memory: queries, tiles of keys and of values, barriers.
-struct ForwardBlock {
-  int threads;
-  unsigned bytes;
-};
-ForwardBlock forward_block(const Problem& p) {
-  const int stages = p.size == 64 ? 3 : 2;  // as in attention_hopper.cuh
-  return {(p.size == 64 ? 2 : 3) * kAttentionThreads,
-      unsigned(1024 + 128 * p.size * 2 + 2 * stages * p.size * p.size * 2 + (4 * stages + 1) * 8)};
 }
 // Keys and values, the scores' slopes, two tiles of queries and of what comes back, with two numbers a query.
 unsigned hopper_backward_bytes(const Problem& p) {
   return unsigned(1024 + 2 * 128 * p.size * 2 + 128 * 64 * 2 + 2 * (2 * 64 * p.size * 2 + 64 * 8));
 }
 
-// `pairs`: two neighbours of the mask are one load.
+// `pairs`: two neighbours of the mask are one load. `more`: macros of this kernel alone, which `form` tells apart.
 template <class E>
-Kernel<E> hopper_kernel_of(const Family& which, const Problem& p, bool pairs, unsigned bytes, int device) {
-  const uint64_t key = key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops), int(pairs));
+Kernel<E> hopper_kernel_of(const Family& which, const Problem& p, bool pairs, unsigned bytes, int device, int form = 0,
+    const std::vector<std::string>& more = {}) {
+  const uint64_t key = key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops), int(pairs), form);
   bool known = false;
   CUfunction f = known_kernel(which, E::name, key, device, &known);
   if (known) return {f};
-  f = compiled_kernel(which, E::name, key, device,
-      {std::string("ELEMENT=") + element_type(p.type), std::string("KIND_HALF=") + (p.type == DType::f16 ? "1" : "0"),
-          "D=" + std::to_string(p.size), "TILES=1", std::string("CAUSAL=") + (p.causal ? "1" : "0"),
-          "MASK=" + std::to_string(p.kind), std::string("PAIRS=") + (pairs ? "1" : "0"),
-          std::string("DROPS=") + (p.drops ? "1" : "0"), "HOPPER=1"});
+  std::vector<std::string> macros{std::string("ELEMENT=") + element_type(p.type),
+      std::string("KIND_HALF=") + (p.type == DType::f16 ? "1" : "0"), "D=" + std::to_string(p.size), "TILES=1",
+      std::string("CAUSAL=") + (p.causal ? "1" : "0"), "MASK=" + std::to_string(p.kind),
+      std::string("PAIRS=") + (pairs ? "1" : "0"), std::string("DROPS=") + (p.drops ? "1" : "0"), "HOPPER=1"};
+  macros.insert(macros.end(), more.begin(), more.end());
+  f = compiled_kernel(which, E::name, key, device, macros);
   constexpr int kDynamicShared = 8;
   OnDevice current(device);
   if (f && bytes && driver().function_attribute(f, kDynamicShared, int(bytes)) != 0) return {};
   return {f};
+}
+
+Kernel<entries::attention_hopper::attention_hopper> forward_kernel(
+    const Problem& p, const AttentionBlocks& form, bool pairs, int device) {
+  return hopper_kernel_of<entries::attention_hopper::attention_hopper>(hopper_family, p, pairs, form.bytes(p.size),
+      device, form.groups * 4 + form.blocks,
+      {"GROUPS=" + std::to_string(form.groups), "BLOCKS=" + std::to_string(form.blocks),
+          "SPAN=" + std::to_string(form.span), "STAGES=" + std::to_string(form.stages)});
 }
 
 // The tensor in lines that the copy engine reads in boxes of `rows` rows; null where it does not.
@@ -176,16 +159,18 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   MaskStrides sm = mask_strides(mask, of, keys);
   using Plain = entries::attention::attention;
   Kernel<entries::attention_hopper::attention_hopper> whole_tiles;
-  const ForwardBlock in_tiles = forward_block(p);
+  const int processors = hopper_processors(device);
+  const AttentionBlocks form =
+      attention_blocks({p.size, causal, p.kind || p.drops, of[0] * of[1], of[2], keys[2]}, std::max(1, processors));
   TensorMap maps[3];
   Tensor q, k, v;
   if (takes_tiles(p, of, keys, scale, device)) {
     const int64_t bytes = mask ? int64_t(mask->itemsize()) * 2 : 1;
     const bool even = sm.batch % 2 == 0 && sm.head % 2 == 0 && sm.row % 2 == 0 && keys[2] % 2 == 0,
                pairs = mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0;
-    if ((q = in_boxes(q0, 128, maps[0])) && (k = in_boxes(k0, p.size, maps[1])) && (v = in_boxes(v0, p.size, maps[2])))
-      whole_tiles = hopper_kernel_of<entries::attention_hopper::attention_hopper>(
-          hopper_family, p, pairs, in_tiles.bytes, device);
+    if ((q = in_boxes(q0, form.groups * 64, maps[0])) && (k = in_boxes(k0, form.span, maps[1])) &&
+        (v = in_boxes(v0, form.span, maps[2])))
+      whole_tiles = forward_kernel(p, form, pairs, device);
   }
   const auto f = whole_tiles ? Kernel<Plain>{} : kernel_of<Plain>(attention_family, p, device);
   if (!f && !whole_tiles) return kNotCompiled;
@@ -194,12 +179,16 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   const void* bias = data_or_null(mask);
   void *to = out->data(), *sums = lse->data();
   const Strides so = strides_of(out);
-  const int heads = int(of[1]), group = int(of[1] / keys[1]), rows = int(of[2]), cols = int(keys[2]);
+  const int heads = int(of[1]), group = int(of[1] / keys[1]), lines = int(of[0] * of[1]), rows = int(of[2]),
+            cols = int(keys[2]);
   const float factor = float(scale);
   const Drops drops = drops_of(dropout);
   if (whole_tiles) {
-    launch(whole_tiles, {(of[2] + 127) / 128 * of[0] * of[1], 1, in_tiles.threads, 1, in_tiles.bytes}, device, maps[0],
-        maps[1], maps[2], bias, to, sums, so, sm, heads, group, rows, cols, factor, drops);
+    // Parts that are alike are shared out among the blocks; others are blocks of their own, which come longest first.
+    const int64_t parts = form.parts(lines, rows);
+    const int64_t blocks = form.blocks == 1 && !causal ? std::min<int64_t>(parts, processors) : parts;
+    launch(whole_tiles, {blocks, 1, form.threads(), 1, form.bytes(p.size)}, device, maps[0], maps[1], maps[2], bias, to,
+        sums, so, sm, heads, group, lines, rows, cols, factor, drops);
   } else {
     q = in_lines(q0), k = in_lines(k0), v = in_lines(v0);
     launch(f, {(of[2] + block - 1) / block, of[0] * of[1], kAttentionThreads}, device, q->data(), k->data(), v->data(),

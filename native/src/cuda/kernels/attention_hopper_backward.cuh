@@ -65,7 +65,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const u32 base = (u32(__cvta_generic_to_shared(space)) + 1023) & ~1023u;
   const u32 ks = base, vs = ks + kKeys, ss = vs + kKeys, tiles = ss + OWN_KEYS * SPAN * 2,
             numbers = tiles + STAGES * 2 * kTile;
-  const Part block = part_of((cols + OWN_KEYS - 1) / OWN_KEYS, i64(rows) * D * 8);
+  const int parts = (cols + OWN_KEYS - 1) / OWN_KEYS;
+  const Part block = part_of(blockIdx.x, gridDim.x / parts, parts, i64(rows) * D * 8);
   const int lane = threadIdx.x % 32, own_group = threadIdx.x / 128, line = block.line, batch = line / heads,
             head = line % heads;
   const int first = block.place * OWN_KEYS, own = first + threadIdx.x / 32 * 16, key = own + lane / 4;

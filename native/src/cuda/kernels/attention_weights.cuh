@@ -12,11 +12,13 @@ struct Place {
   int row, rows, cols;
   float factor;
 };
-// Scores of 64 x SPAN become weights, with the greatest of each row so far; what sums were must be multiplied by `rest`.
+// Scores of 64 x SPAN become weights, with what each row's are counted from: the greatest so far, or a little less, for then what sums were
+// stays as it is. Otherwise it must be multiplied by `rest`.
 // `edge`: some of them are past the last key or, with CAUSAL, past their query.
 template <bool edge>
 __device__ inline void weigh(
     float (&s)[SPAN / 2], const Place& p, int at, float (&most)[2], float (&total)[2], float (&rest)[2]) {
+  constexpr float kRise = 8;  // weights up to 2^8, which both types of 16 bits hold as precisely
   const float low = -__int_as_float(0x7f800000), kLog2 = 1.44269504088896340736f;
   const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -71,6 +73,7 @@ __device__ inline void weigh(
     top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
     if (!MASK) top *= p.factor;
     top = fmaxf(top, most[half]);
+    if (top - most[half] <= kRise) top = most[half];
     const float base = top == low ? 0.0f : top, factor = MASK ? 1.0f : p.factor;
     rest[half] = power(most[half] - base);
     most[half] = top;

@@ -124,17 +124,15 @@ template <int pending, int n> __device__ inline void finished(float (&d)[n]) {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
   pinned(d);
 }
-// Which of `blocks` parts of which head a block takes. Where parts differ in work (causal) the blocks come by it, the longest first, so that
+// Which of `blocks` parts of which of `lines` heads is at a place. Where parts differ in work (causal) they come by it, the longest first, so that
 // no long one is left for the end; of as many heads at a time as stay in the second-level cache with what all of a head's blocks read.
 struct Part {
   int line, place;  // the place counts from the part with most work
 };
-__device__ inline Part part_of(int blocks, i64 bytes_a_line) {
-  const int block = blockIdx.x;
-  if (!CAUSAL) return {block / blocks, block % blocks};
-  const int lines = gridDim.x / blocks, most = int(max(i64(1), (1 << 25) / bytes_a_line)),
-            section = block / blocks / most, many = min(most, lines - section * most),
-            rest = block - section * most * blocks;
+__device__ inline Part part_of(int place, int lines, int blocks, i64 bytes_a_line) {
+  if (!CAUSAL) return {place / blocks, place % blocks};
+  const int most = int(max(i64(1), (1 << 25) / bytes_a_line)), section = place / blocks / most,
+            many = min(most, lines - section * most), rest = place - section * most * blocks;
   return {section * most + rest % many, rest / many};
 }
 __device__ inline float power(float x) {

@@ -1,0 +1,46 @@
+#include "cuda/attention_blocks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "cuda/driver.h"
+
+namespace shim::cuda {
+
+// How many multiprocessors a device has whose matrix units take whole tiles from shared memory (compute capability 9.0); 0 of any other.
+int hopper_processors(int device) {
+  constexpr int kMost = 64, kProcessors = 16, kMajor = 75, kMinor = 76;
+  static std::atomic<int16_t> known[kMost] = {};  // 0: not asked
+  if (device < 0 || device >= kMost) return 0;
+  if (!known[device]) {
+    int major = 0, minor = 0, processors = 0;
+    CUdevice handle = 0;
+    const Driver& d = driver();
+    const bool asked =
+        d.function_attribute && d.device_get(&handle, device) == 0 && d.device_attribute(&major, kMajor, handle) == 0 &&
+        d.device_attribute(&minor, kMinor, handle) == 0 && d.device_attribute(&processors, kProcessors, handle) == 0;
+    known[device] = int16_t(asked && major == 9 && minor == 0 ? processors : -1);
+  }
+  return std::max(0, int(known[device]));
+}
+
+// Blocks that share a multiprocessor hide each other's beginnings and ends; those that are alone have the registers for larger tiles.
+AttentionBlocks attention_blocks(const AttentionShape& shape, int processors) {
+  if (shape.size == 128) return {2, 1, 128, 2};
+  const AttentionBlocks shared{2, 2, 64, 3}, large{3, 1, 128, shape.causal ? 2 : 3}, alone{2, 1, 128, 3};
+  if (shape.picky) return shared;  // what a mask or draws take of the registers is too much for the others
+  // As measured on an H200: a round of blocks takes `weight` for each key and for its beginning and end, which are worth `ends` keys. Causal ones
+  // come by their work, half the keys and `edges` each; none takes longer than all keys.
+  const auto cost = [&](const AttentionBlocks& b, double weight, double ends, double edges) {
+    const double rounds = double(b.parts(shape.lines, shape.rows)) / (processors * b.blocks), keys = double(shape.cols),
+                 whole = keys + ends;
+    return weight * (shape.causal ? std::max(whole, rounds * (keys / 2 + edges)) : std::ceil(rounds) * whole);
+  };
+  const double of_shared = cost(shared, 41, 170, 200), of_large = cost(large, 24, 220, 620),
+               of_alone = cost(alone, 19, 260, 620);
+  if (of_shared <= std::min(of_large, of_alone)) return shared;
+  return of_large <= of_alone ? large : alone;
+}
+
+}  // namespace shim::cuda
