@@ -114,7 +114,21 @@ __device__ inline void pack_weights(const float (&s)[SPAN / 2], u32 (&w)[SPAN / 
     }
   }
 }
-// The outputs of the 16 rows of a warp, from `own` on, and the logarithm of each row's sum.
+// Of four lanes side by side each has a part of four pieces; afterwards each has a whole piece, the one of its number.
+__device__ inline void gather_pieces(u32 (&x)[4]) {
+  const int lane = threadIdx.x;
+#pragma unroll
+  for (int far = 1; far < 4; far *= 2) {
+    const bool upper = lane & far;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (i & far) continue;
+      const u32 given = upper ? x[i] : x[i + far], got = __shfl_xor_sync(0xffffffffu, given, far);
+      (upper ? x[i] : x[i + far]) = got;
+    }
+  }
+}
+// The outputs of the 16 rows of a warp, from `own` on, 16 bytes a thread, and the logarithm of each row's sum.
 __device__ inline void write_rows(T* out, float* lse, i64 stride, int own, int rows, const float (&sums)[D / 2],
     const float (&most)[2], const float (&total)[2], const Drops& drops) {
   const int lane = threadIdx.x % 32;
@@ -124,13 +138,18 @@ __device__ inline void write_rows(T* out, float* lse, i64 stride, int own, int r
     sum += __shfl_xor_sync(0xffffffffu, sum, 1);
     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
     const int row = own + half * 8 + lane / 4;
-    if (row >= rows) continue;
     const float share = sum == 0.0f ? 0.0f : (DROPS ? drops.rest : 1.0f) / sum;
-    u32* to = reinterpret_cast<u32*>(out + row * stride);
+    uint4* const to = reinterpret_cast<uint4*>(out + row * stride) + lane % 4;
 #pragma unroll
-    for (int d = 0; d < D / 8; ++d)
-      to[d * 4 + lane % 4] = packed(sums[4 * d + 2 * half] * share, sums[4 * d + 2 * half + 1] * share);
-    if (lane % 4 == 0)
+    for (int d = 0; d < D / 8; d += 4) {
+      u32 x[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        x[i] = packed(sums[4 * (d + i) + 2 * half] * share, sums[4 * (d + i) + 2 * half + 1] * share);
+      gather_pieces(x);
+      if (row < rows) to[d] = make_uint4(x[0], x[1], x[2], x[3]);
+    }
+    if (lane % 4 == 0 && row < rows)
       lse[row] = sum == 0.0f ? -__int_as_float(0x7f800000) : (most[half] + log2f(sum)) * 0.69314718055994530942f;
   }
 }
