@@ -28,10 +28,7 @@ def _noise(input: Any, p: float, whole: bool) -> Any:
     if whole and input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = (*input.shape[:2], *[1] * (input.dim() - 2)) if whole else tuple(input.shape)
-    chances = torch.full(
-        shape, 1 - p, dtype=_core.float64, device=input.device
-    )  # float64: the draws of bernoulli_(1 - p)
-    return torch.bernoulli(chances).to(input.dtype)
+    return torch.bernoulli(input.new_empty(shape), 1 - p)
 
 
 def _alpha_dropout(input: Any, p: float, train: bool, whole: bool, in_place: bool = False) -> Any:
