@@ -213,6 +213,7 @@ def test_a_thread_that_starts_in_the_call():
     ("setting", "f", "kept"),
     [
         ("capture_dynamic_output_shape_ops", lambda x: (x + 1)[(x > 0).nonzero()[:, 0]] * 2, False),
+        ("capture_dynamic_output_shape_ops", lambda x: (x + 1).repeat_interleave(x.abs().long()) * 2, False),
         ("capture_scalar_outputs", lambda x: x * int(x.sum()) + float(x[0]) + x[1].item(), False),
         ("capture_scalar_outputs", lambda x: x * 2 if x.sum() > 0 else x, True),
         ("capture_scalar_outputs", lambda x: x * x.tolist()[0], True),

@@ -95,6 +95,21 @@ def test_repeat_interleave_by_counts(dtype, seeded):
         torch.repeat_interleave(x.cuda(), counts.cuda() - 1, 0)
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_repeat_interleave_in_a_compiled_function(known, seeded):
+    """How often is a shape that depends on values, which a setting lets a whole graph have; it is no value that is read."""
+
+    def f(counts):
+        rows = torch.arange(counts.numel(), device="cuda")
+        return torch.repeat_interleave(rows, counts, output_size=6 if known else None) * 2
+
+    compiled = torch.compile(f, fullgraph=True)
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        for counts in ([1, 2, 3], [4, 0, 2], [6], [1, 1, 4]):
+            counts = torch.tensor(counts, device="cuda")
+            assert torch.equal(compiled(counts), f(counts))
+
+
 def test_clip_grad_value(seeded):
     parameters = [torch.randn(3, 4, device="cuda", requires_grad=True) for _ in range(3)]
     for p in parameters:

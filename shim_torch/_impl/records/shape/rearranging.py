@@ -217,8 +217,8 @@ def repeat_interleave_tensor(self, repeats, dim, output_size):
 
 
 def _places_on_cuda(repeats: Any, output_size: Any) -> Any:
-    """The places, asking the GPU at most once: for their number."""
-    if repeats.dtype not in (_core.int32, _core.int64):
+    """The places, asking the GPU at most once: for their number. None in a compiled function, where that would be a read."""
+    if repeats.dtype not in (_core.int32, _core.int64) or (output_size is None and _core.trace_active()):
         return None
     ends = repeats.cumsum(0)
     if output_size is None:
