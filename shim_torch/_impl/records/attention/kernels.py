@@ -8,16 +8,20 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.attention import (
     attend,
     attend_backward,
+    attend_narrow,
+    attend_narrow_backward,
     attention_scores,
     hidden_keys,
+    like_query,
+    narrow_attention,
     no_random_state,
     packed_parts,
     refuse_dropout,
     repeated_heads,
 )
-from shim_torch._impl.records.shared.formulas import widened
+from shim_torch._impl.records.shared.formulas import gradients, widened
 from shim_torch._impl.table.calls import torch
-from shim_torch._impl.table.record import composite
+from shim_torch._impl.table.record import composite, direct
 from shim_torch._impl.tensor.type_info import finfo
 
 _HIDDEN: dict[str, Any] = {"function": False, "method": False}
@@ -50,14 +54,20 @@ def _scaled_dot_product_attention_math(
     **_FUNCTION)  # fmt: skip
 def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale):
     refuse_dropout("_scaled_dot_product_flash_attention_for_cpu", dropout_p)
-    mask = hidden_keys(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
-    return attend(query, key, value, attn_mask, mask, scale)
+    if query.dtype.itemsize == 2 and query.is_cpu:
+        out, lse = narrow_attention(query, key, value, attn_mask, is_causal, scale)
+    else:
+        mask = hidden_keys(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
+        out, lse = attend(query, key, value, attn_mask, mask, scale)
+    return like_query(out, query), lse
 
 
 @composite(
     "_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
     **_HIDDEN)  # fmt: skip
 def _flash_for_cpu_backward(grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale):
+    if query.dtype.itemsize == 2 and query.is_cpu:
+        return attend_narrow_backward(grad_out, query, key, value, out, logsumexp, attn_mask, is_causal, scale)
     mask = hidden_keys(query.size(-2), key.size(-2), is_causal, -1, -1, False, query.device)
     return attend_backward(grad_out, query, key, value, out, logsumexp, attn_mask, mask, scale)[:3]
 
@@ -95,6 +105,25 @@ def _scaled_dot_product_efficient_attention(
     out, lse = attend(query, key, value, attn_bias, mask, scale)
     none = no_random_state(query)
     return out, (lse if compute_log_sumexp else lse[..., :0]), none, none
+
+
+def _narrow_gradients(g, query, key, value, attn_mask, is_causal, scale, result0, result1):
+    if _core.is_grad_enabled():  # to be differentiated itself: of what is not rounded
+        inputs = query, key, value
+        return gradients(attend_narrow(*inputs, attn_mask, is_causal, scale)[0], inputs, g, True)
+    return attend_narrow_backward(g, query, key, value, result0, result1, attn_mask, is_causal, scale)
+
+
+@direct(
+    "shim::attention_of_halves(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, float? scale) -> (Tensor, Tensor)",
+    grad={"query, key, value": _narrow_gradients},
+    differentiable=(0,),
+    gradient_name="ScaledDotProductFlashAttentionForCpuBackward0",
+    **_HIDDEN,
+)
+def attention_of_halves(query, key, value, attn_mask, is_causal, scale):
+    """Attention of 16-bit tensors, and the scores' logsumexp, rounded as PyTorch's kernel of the CPU rounds it."""
+    return attend_narrow(query, key, value, attn_mask, is_causal, scale)
 
 
 # --- flash: (batch, length, heads, size), or packed (all lengths, heads, size) --------------------------------------

@@ -7,13 +7,14 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.attention import (
-    attend_narrow,
     attended,
     attention_kernel,
     by_cpu_kernel,
+    check_attention,
     in_one_kernel,
+    like_query,
+    narrow_attention,
 )
-from shim_torch._impl.records.shared.convolution_rules import c_type_name
 from shim_torch._impl.records.shared.formulas import rows_added, widened
 from shim_torch._impl.records.shared.norm_statistics import check_one_dtype, has_row_kernel, row_norm
 from shim_torch._impl.records.shared.random_fill import dropout_mask, drops
@@ -226,25 +227,6 @@ def dropout_(self, p, train):
     return self.mul_(self.new_zeros(()) if p == 1 else dropout_mask(self, p))
 
 
-def _check_attention(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
-    if not query.dtype == key.dtype == value.dtype:
-        q, k, v = (c_type_name(t.dtype) for t in (query, key, value))
-        raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {q} key.dtype: {k} and value.dtype: {v} "
-            "instead."
-        )
-    if attn_mask is not None and attn_mask.dtype not in (_core.bool, _core.float32, query.dtype):
-        raise RuntimeError(
-            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{c_type_name(attn_mask.dtype)} and  query.dtype: {c_type_name(query.dtype)} instead."
-        )
-    if min(query.dim(), key.dim(), value.dim()) < 2:
-        raise RuntimeError(
-            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
-        )
-
-
 @composite(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     **_NN,
@@ -271,7 +253,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_cau
             attn_mask & before if attn_mask.dtype == _core.bool else attn_mask.masked_fill(~before, float("-inf"))
         )
         is_causal = False
-    _check_attention(query, key, value, attn_mask)
+    check_attention(query, key, value, attn_mask)
     if 0 <= dropout_p < 1 and in_one_kernel(query, key, value, attn_mask, enable_gqa):
         return attention_kernel(query, key, value, attn_mask, is_causal, scale, dropout_p)
     by_kernel = by_cpu_kernel(query, key, value, attn_mask, dropout_p)
@@ -296,5 +278,5 @@ def cpu_attention(query, key, value, attn_mask, is_causal, scale):
     if query is None or key is None or value is None:
         raise RuntimeError("shim::cpu_attention needs a query, a key and a value, and got None for one of them")
     if query.dtype.itemsize == 2:
-        return attend_narrow(query, key, value, attn_mask, is_causal, scale)
-    return attended(query, key, value, attn_mask, 0.0, is_causal, scale)
+        return like_query(narrow_attention(query, key, value, attn_mask, is_causal, scale)[0], query)
+    return like_query(attended(query, key, value, attn_mask, 0.0, is_causal, scale), query)

@@ -7,9 +7,30 @@ from typing import Any
 
 from shim_torch._impl.backends.attention import flash_sdp_enabled
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.convolution_rules import c_type_name
 from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.rules import NARROW
+
+
+def check_attention(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
+    """RuntimeError for dtypes or dims that scaled_dot_product_attention does not take."""
+    if not query.dtype == key.dtype == value.dtype:
+        q, k, v = (c_type_name(t.dtype) for t in (query, key, value))
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {q} key.dtype: {k} and value.dtype: {v} "
+            "instead."
+        )
+    if attn_mask is not None and attn_mask.dtype not in (_core.bool, _core.float32, query.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{c_type_name(attn_mask.dtype)} and  query.dtype: {c_type_name(query.dtype)} instead."
+        )
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
 
 
 def hidden_keys(lq: int, lk: int, causal: bool, left: int, right: int, bottom: bool, device: Any) -> Any:
@@ -65,25 +86,42 @@ def by_cpu_kernel(query: Any, key: Any, value: Any, mask: Any, dropout_p: float)
     )
 
 
-def attend_narrow(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float | None) -> Any:
-    """Outputs for tensors of 16 bits as PyTorch's kernel of the CPU rounds them: it goes through blocks of 512 keys, and what it
-    multiplies values with is exp(score - greatest score so far) in their dtype, while the sum of these is not rounded. A row that
-    sees no key is zero. Gradients are those of what is not rounded.
+_KEYS = 512  # of a block, in PyTorch's kernel of the CPU
+
+
+def _block_scores(q: Any, k: Any, bias: Any, causal: bool, factor: float, row: int, first: int) -> Any:
+    """The scores of queries from ``row`` on with keys from ``first`` on, all float32; -inf for a key that a query does not see."""
+    s = q.matmul(k.transpose(-2, -1)) * factor
+    if bias is not None:
+        for d, start in ((-2, row), (-1, first)):
+            bias = bias if bias.size(d) == 1 else bias.narrow(d, start, s.size(d))
+        s = s.masked_fill(~bias, -math.inf) if bias.dtype == _core.bool else s + bias.to(s.dtype)
+    if causal:
+        s = s.masked_fill(~torch.ones(s.shape[-2:], dtype=_core.bool).tril(row - first), -math.inf)
+    return s
+
+
+def like_query(out: Any, query: Any) -> Any:
+    """Outputs (batch, heads, L, D) in the memory order of their queries, (batch, L, heads, D) as a rule, for who views them so."""
+    if query.is_contiguous() or not query.transpose(1, 2).is_contiguous():
+        return out
+    return out.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def attend_narrow(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float | None) -> tuple[Any, Any]:
+    """Outputs for tensors of 16 bits as PyTorch's kernel of the CPU rounds them, and the scores' logsumexp.
+
+    It goes through blocks of 512 keys, and what it multiplies values with is exp(score - greatest score so far) in their dtype,
+    while the sum of these is not rounded. A row that sees no key is zero. Gradients are those of what is not rounded.
     """
     factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
     wide, k, v = widened(q), widened(repeated_heads(q, k)), widened(repeated_heads(q, v))
-    before = torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool).tril() if causal else None
     top: Any = None
     total: Any = 0.0
     out: Any = 0.0
-    for first in range(0, k.size(-2), 512):
-        count = min(512, k.size(-2) - first)
-        s = wide.matmul(k.narrow(-2, first, count).transpose(-2, -1)) * factor
-        if bias is not None:
-            part = bias if bias.size(-1) == 1 else bias.narrow(-1, first, count)
-            s = s.masked_fill(~part, -math.inf) if part.dtype == _core.bool else s + part.to(s.dtype)
-        if before is not None:
-            s = s.masked_fill(~before.narrow(-1, first, count), -math.inf)
+    for first in range(0, k.size(-2), _KEYS):
+        count = min(_KEYS, k.size(-2) - first)
+        s = _block_scores(wide, k.narrow(-2, first, count), bias, causal, factor, 0, first)
         highest = s.detach().amax(-1, keepdim=True)
         highest = highest if top is None else torch.maximum(top, highest)
         finite = highest.masked_fill(highest == -math.inf, 0.0)
@@ -93,7 +131,44 @@ def attend_narrow(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float 
         total = total * left + weights.sum(-1, keepdim=True)
         out = out * left + rounded.matmul(v.narrow(-2, first, count))
         top = highest
-    return (out / total.masked_fill(total == 0, 1.0)).to(q.dtype)
+    return (out / total.masked_fill(total == 0, 1.0)).to(q.dtype), (top + total.log()).squeeze(-1)
+
+
+def narrow_attention(q: Any, k: Any, v: Any, bias: Any, causal: bool, scale: float | None) -> tuple[Any, Any]:
+    """``attend_narrow``, as one operator with PyTorch's gradients where nobody looks on."""
+    run = shim.attention_of_halves if all(map(_core.unseen, (q, k, v))) else attend_narrow
+    return run(q, k, v, bias, causal, scale)
+
+
+def attend_narrow_backward(
+    g: Any, q: Any, k: Any, v: Any, out: Any, lse: Any, bias: Any, causal: bool, scale: float | None
+) -> tuple[Any, Any, Any]:
+    """The gradients as PyTorch's kernel of the CPU rounds them (found on values), from what the forward pass kept.
+
+    It goes through blocks of 32, 64 or 256 queries and of 512 keys. What it multiplies, weights and their gradients, is of the
+    inputs' dtype, and so is what it adds up the blocks in.
+    """
+    factor = 1 / math.sqrt(q.size(-1) or 1) if scale is None else scale
+    dtype, times, rows = q.dtype, q.size(-3) // k.size(-3), q.size(-2)
+    inner = (g.float() * out.float()).sum(-1, keepdim=True)
+    gq, gk, gv = (torch.zeros(t.transpose(1, 2).shape, dtype=dtype).transpose(1, 2) for t in (q, k, v))
+    step = 256 if rows >= 768 else 64 if rows >= 192 else 32
+    for head in range(times):  # of those that share keys and values, one after the other
+        of_head = [t[:, head::times] for t in (q, g, lse.unsqueeze(-1), inner, gq)]
+        own = bias if bias is None or bias.dim() < 4 or bias.size(1) == 1 else bias[:, head::times]
+        for row in range(0, rows, step):
+            queries, grads, sums, dots, to_q = (t.narrow(-2, row, min(step, rows - row)) for t in of_head)
+            queries, grads = queries.float(), grads.float()
+            for first in range(0, min(row + step, k.size(-2)) if causal else k.size(-2), _KEYS):
+                keys, values, to_k, to_v = (t.narrow(-2, first, min(_KEYS, k.size(-2) - first)) for t in (k, v, gk, gv))
+                keys, values = keys.float(), values.float()
+                s = _block_scores(queries, keys, own, causal, factor, row, first)
+                p = (s - sums).exp().masked_fill(s == -math.inf, 0.0)
+                ds = (p * (grads.matmul(values.transpose(-2, -1)) - dots)).to(dtype).float()
+                to_v.copy_(to_v.float() + p.to(dtype).float().transpose(-2, -1).matmul(grads))
+                to_q.copy_(to_q.float() + ds.matmul(keys) * factor)
+                to_k.copy_(to_k.float() + ds.transpose(-2, -1).matmul(queries) * factor)
+    return gq, gk, gv
 
 
 def attend_backward(

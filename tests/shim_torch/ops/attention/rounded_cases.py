@@ -18,6 +18,9 @@ def inputs(torch):
     few = {f"few_{name}{kind}": made[f"{name}{kind}"][:, :, :5] for name in "kv" for kind in "bhf"}
     return {
         "torch": torch, "F": F, "sdpa": F.scaled_dot_product_attention, **made,
+        "many": (2 * pattern(torch, 2, 3, 70, 16, seed=6)).bfloat16(),
+        "swapped": lambda *tensors: [t.transpose(1, 2).contiguous().transpose(1, 2).requires_grad_() for t in tensors],
+        "pulled": lambda y, leaves: [g.float() for g in torch.autograd.grad(y, leaves, y.detach().cos())],
         "numbers": numbers, "dead": dead, "seen": dead > 0.3,
         **few,
         "leaves": lambda *tensors: [t.clone().requires_grad_() for t in tensors],
@@ -44,4 +47,15 @@ CASES = [
     "sdpa(qf[0], kf[0], vf[0])",
     "(lambda t: gradients(sdpa(*t, dead), t))(leaves(qf, kf, vf))",
     "(lambda t: gradients(sdpa(*t, seen), t))(leaves(qf, kf, vf))",
+    *(
+        f"(lambda t: pulled(sdpa(*t{more}), t))(leaves(q{kind}, k{kind}, v{kind}))"
+        for kind in "bh"
+        for more in ("", ", is_causal=True", ", scale=0.7", ", seen", f", dead.to(q{kind}.dtype)")
+    ),
+    "(lambda t: pulled(sdpa(*t, enable_gqa=True), t))(leaves(qb, kb[:, :1], vb[:, :1]))",
+    "(lambda t: pulled(sdpa(*t), t))(leaves(many, kb, vb))",  # more queries than a block has
+    "(lambda t: pulled(sdpa(*t, is_causal=True), t))(leaves(many, kb, vb))",
+    "[sdpa(*t).stride() for t in (swapped(qb, kb, vb), swapped(qf, kf, vf), leaves(qb, kb, vb))]",
+    "(lambda t: [g.stride() for g in torch.autograd.grad(sdpa(*t).sum(), t)])(leaves(qb, kb, vb))",
+    "(lambda t: sdpa(*t).grad_fn.name())(leaves(qb, kb, vb))",
 ]
