@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "autograd/autograd.h"
+#include "cpu/formulas.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/row_gradients.h"
@@ -42,17 +43,18 @@ template <class T> SHIM_MATH_CLONES void shifted(const T* x, T* y, T by, int64_t
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] - by;
 }
 
+// Of logits of 16 bits, PyTorch rounds the logarithm of the sum (softmax.cpp), each logarithm of a chance, and each loss.
 template <class T>
 void entropy_rows(const T* x, const int64_t* target, const T* weight, int64_t rows, int64_t cols, int64_t ignored,
-    T* losses, T* factors, T* log_p) {
+    DType dtype, T* losses, T* factors, T* log_p) {
   parallel_for(rows, grain(cols), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* from = x + r * cols;
-      const T m = largest(from, cols), log_sum = m + std::log(sum_of_exponentials(from, m, cols));
+      const T m = largest(from, cols), log_sum = m + rounded_log(sum_of_exponentials(from, m, cols), dtype);
       if (log_p) shifted(from, log_p + r * cols, log_sum, cols);
       const int64_t t = target[r];
       factors[r] = t == ignored ? T(0) : weight ? weight[t] : T(1);
-      losses[r] = t == ignored ? T(0) : (log_sum - from[t]) * factors[r];
+      losses[r] = t == ignored ? T(0) : rounded_to(dtype, rounded_to(dtype, log_sum - from[t]) * factors[r]);
     }
   });
 }
@@ -104,7 +106,7 @@ Outcome<CrossEntropy> cross_entropy(const Tensor& logits, const Tensor& target, 
   Tensor loss = reduction ? empty({}, compute, Device{}) : losses;
   auto run = [&]<class T>(T) {
     T* factors = each_factor->data_as<T>();
-    entropy_rows<T>(x->data_as<T>(), at->data_as<int64_t>(), w ? w->data_as<T>() : nullptr, rows, cols, ignored,
+    entropy_rows<T>(x->data_as<T>(), at->data_as<int64_t>(), w ? w->data_as<T>() : nullptr, rows, cols, ignored, t,
         losses->data_as<T>(), factors, keep ? log_p->data_as<T>() : nullptr);
     double sum = 0, total = 0;
     for (int64_t r = 0; r < rows; ++r) sum += losses->data_as<T>()[r], total += factors[r];
@@ -153,7 +155,7 @@ Outcome<Tensor> cross_entropy_backward(const Tensor& g, const Tensor& kept, cons
     T* to = out->data_as<T>();
     parallel_for(rows, grain(cols), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        const T scale = (reduction ? d[0] : d[r]) * f[r] * by;
+        const T scale = rounded_to(t, (reduction ? d[0] : d[r]) * f[r] * by);
         if (f[r] == T(0)) {
           std::fill_n(to + r * cols, cols, T(0));
           continue;

@@ -25,6 +25,12 @@ std::span<const PointwiseFormula> curved_formulas();  // formulas_curved.cpp: wi
 
 inline float rounded_half(float x) { return to_float(to_half(x)); }
 inline float rounded_bfloat16(float x) { return to_float(to_bfloat16(x)); }
+// Rounded to a dtype of 16 bits, or not at all.
+inline float rounded_to(DType t, float x) {
+  return t == DType::f16 ? rounded_half(x) : t == DType::bf16 ? rounded_bfloat16(x) : x;
+}
+inline double rounded_to(DType, double x) { return x; }
+template <class T> T rounded_log(T sum, DType t) { return rounded_to(t, T(std::log(rounded_to(t, sum)))); }
 
 template <class Op, class T, int inputs>
 SHIM_MATH_CLONES void formula_loop(char* out, const char* const* in, int64_t n) {

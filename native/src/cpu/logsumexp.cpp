@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cpu/formulas.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/row_lanes.h"
@@ -54,6 +55,19 @@ template <class T> void log_sums(const Rows& r, T* out) {
   });
 }
 
+// Of 16 bits: PyTorch rounds the differences, their exponentials, the sum and its logarithm.
+void narrow_log_sums(const Rows& r, DType t, float* out) {
+  const float* x = r.data->data_as<float>();
+  parallel_each(r.rows, r.cols, [&](int64_t row) {
+    const float* from = x + row * r.cols;
+    const float m = extreme_value(from, r.cols, true);
+    float sum = 0;
+    if (std::isfinite(m))
+      for (int64_t c = 0; c < r.cols; ++c) sum += rounded_to(t, exp_below(rounded_to(t, from[c] - m)));
+    out[row] = std::isfinite(m) ? m + rounded_log(sum, t) : m;
+  });
+}
+
 }  // namespace
 
 Outcome<Tensor> logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim) {
@@ -64,7 +78,9 @@ Outcome<Tensor> logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim) {
   if (!r) return r.why();
   if (r->cols == 0) return NotMine{"no elements"};
   Tensor out = empty(r->shape, compute, Device{});
-  if (compute == DType::f32)
+  if (compute != self->dtype())
+    narrow_log_sums(*r, self->dtype(), out->data_as<float>());
+  else if (compute == DType::f32)
     log_sums(*r, out->data_as<float>());
   else
     log_sums(*r, out->data_as<double>());

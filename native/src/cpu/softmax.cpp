@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/formulas.h"
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
 #include "cpu/reduce.h"
@@ -37,14 +38,15 @@ template <class T> SHIM_MATH_CLONES void shift(const T* x, T* y, T most, T by, i
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - most) - by;
 }  // together they would round in large x
 
-template <class T> void rows_of(const T* x, T* y, int64_t rows, int64_t cols, bool log) {
+// `narrow`: of 16 bits, PyTorch rounds the sum and its logarithm.
+template <class T> void rows_of(const T* x, T* y, int64_t rows, int64_t cols, bool log, DType narrow) {
   parallel_for(rows, std::max<int64_t>(1, kGrain / (4 * std::max<int64_t>(cols, 1))), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* from = x + r * cols;
       T* to = y + r * cols;
       const T m = largest(from, cols);
       if (log)
-        shift(from, to, m, T(std::log(sum_of_exponentials(from, m, cols))), cols);
+        shift(from, to, m, rounded_log(sum_of_exponentials(from, m, cols), narrow), cols);
       else
         scale(to, T(1) / exponentials(from, to, m, cols), cols);
     }
@@ -110,7 +112,8 @@ Outcome<Tensor> softmax_of(const Tensor& self, int64_t dim, bool log, std::optio
   auto run = [&]<class T>(T) {
     const T* x = in->data_as<T>();
     T* y = out->data_as<T>();
-    inner == 1 ? rows_of(x, y, outer, length, log) : columns_of(x, y, outer, length, inner, log);
+    inner == 1 ? rows_of(x, y, outer, length, log, d == n - 1 ? result : compute)
+               : columns_of(x, y, outer, length, inner, log);
   };
   if (out->numel()) compute == DType::f32 ? run(float{}) : run(double{});
   return result == compute ? out : to_dtype(out, result);
