@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.indices import add_at, check_bounds, copied, in_bounds, key_along
+from shim_torch._impl.records.shared.indices import add_at, check_bounds, copied, in_bounds, key_along, same_slices
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import holding, same_dtype, same_order, type_name, wrap_dim
 
@@ -102,12 +102,7 @@ def _add_shape(self, dim, index, source):
         raise RuntimeError(
             f"index_add_(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({along}), for dim: {d}"
         )
-    rest, given = ([n for i, n in enumerate(t.shape) if i != d] for t in (self, source))
-    if source.dim() and (rest != given or not self.dim()):
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(self.shape)} source.shape = {list(source.shape)}"
-        )
+    same_slices(self, d, source)
     return self.shape
 
 
@@ -129,6 +124,12 @@ def _index_copy_shape(self, dim, index, source):
         raise RuntimeError(
             f"index_copy_(): self and source expected to have the same dtype, but got (self) {_core.scalar_name(self.dtype)} and "
             f"(source) {_core.scalar_name(source.dtype)}"
+        )
+    slices = [[n for i, n in enumerate(t.shape) if i != d] for t in (self, source)]
+    if len(source.shape) and slices[0] != slices[1]:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, slices[0]))} at dimension {d} and source slice shape: {' '.join(map(str, slices[1]))} at dimension 0."
         )
     if len(source.shape) and count != source.shape[d]:
         raise IndexError(

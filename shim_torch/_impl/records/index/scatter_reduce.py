@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.indices import full_key, in_bounds, key_along, scattered_shape
+from shim_torch._impl.records.shared.indices import full_key, in_bounds, key_along, same_slices, scattered_shape
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import type_name, wrap_dim
@@ -198,6 +198,7 @@ def _index_reduce_shape(self, dim, index, source, reduce):
             f"index_reduce_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
             f"({source.shape[d] if len(source.shape) else 1}), for dim: {d}"
         )
+    same_slices(self, d, source)
     return self.shape
 
 
