@@ -60,7 +60,7 @@ Block* BlockCache::allocate(size_t bytes, CUstream stream, BlockPool* pool) {
   if (bytes > size_t(1) << 56) return nullptr;
   const size_t size = (std::max<size_t>(bytes, 1) + kRounding - 1) / kRounding * kRounding;
   std::lock_guard<std::mutex> guard(lock_);
-  if (!waiting_.empty() || !deferred_.empty()) poll();
+  poll();
   Arena& home = arena(pool ? *pool : main_, stream);
   Block* b = take(home, size);
   if (!b) b = segment(home, size);
@@ -223,37 +223,42 @@ void BlockCache::record_events(Block* b) {
   const Driver& d = driver();
   RelaxedCapture relaxed;
   for (const Worker& other : b->others) {
+    auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.worker == other; });
+    Waiting& waiting = found == waiting_.end() ? waiting_.emplace_back(Waiting{other, {}, {}}) : *found;
     CUevent event = nullptr;
     OnDevice current(other.device);
-    if (d.event_create(&event, kNoTiming) != 0) continue;
+    if (!waiting.spare.empty())
+      event = waiting.spare.back(), waiting.spare.pop_back();
+    else if (d.event_create(&event, kNoTiming) != 0)
+      continue;
     if (d.event_record(event, other.stream) != 0) {  // the stream is gone, and its work with it
       d.event_destroy(event);
       continue;
     }
-    ++b->events;
-    waiting_.emplace_back(event, b);
+    ++b->events, ++events_;
+    waiting.events.emplace_back(event, b);
   }
   b->others.clear();
   if (!b->events) give_back(b);
 }
 
+// Gives back what waits for events no longer.
 void BlockCache::poll() {
-  if (captures_) return;
+  if (captures_ || (!events_ && deferred_.empty())) return;
   std::vector<Block*> blocks;
   blocks.swap(deferred_);
   for (Block* b : blocks) record_events(b);
   const Driver& d = driver();
-  std::vector<std::pair<CUevent, Block*>> left;
   RelaxedCapture relaxed;
-  for (auto& [event, block] : waiting_) {
-    if (d.event_query(event) == kNotReady) {
-      left.emplace_back(event, block);
-      continue;
+  for (Waiting& w : waiting_)
+    while (!w.events.empty()) {
+      const auto [event, block] = w.events.front();
+      if (d.event_query(event) == kNotReady) break;  // nor are those after it
+      w.events.pop_front();
+      w.spare.push_back(event);
+      --events_;
+      if (--block->events == 0) give_back(block);
     }
-    d.event_destroy(event);
-    if (--block->events == 0) give_back(block);
-  }
-  waiting_.swap(left);
 }
 
 }  // namespace shim::cuda

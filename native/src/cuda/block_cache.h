@@ -4,6 +4,7 @@
 // that were recorded on it are waited for with events. Any thread may free, with or without Python's lock.
 #include <array>
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -140,7 +141,13 @@ class BlockCache {
   std::mutex lock_;
   BlockPool main_;
   std::map<CUdeviceptr, Block*> segments_;  // the first block of each
-  std::vector<std::pair<CUevent, Block*>> waiting_;
+  struct Waiting {                          // for a stream, whose events are reached in their order
+    Worker worker;
+    std::deque<std::pair<CUevent, Block*>> events;
+    std::vector<CUevent> spare;
+  };
+  std::vector<Waiting> waiting_;
+  size_t events_ = 0;                // that blocks wait for
   std::vector<Block*> deferred_;     // freed during a capture, in which no event may be recorded or asked for
   std::vector<BlockPool*> dropped_;  // of graphs that are gone
   Statistics statistics_;
