@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from collective_programs import begin, dist, plain, told, torch
-from tensor_programs import R, S, T, mesh_module
+from tensor_programs import R, S, T, mesh_module, parallel
 
 
 def files(rank: int, number: int, folder: Any) -> list[Any]:
@@ -45,5 +45,31 @@ def lists(rank: int, number: int, folder: Any) -> list[Any]:
             found.append(([plain(x.full_tensor()) for x in function(spread)], [plain(x) for x in function(whole)]))
         found.append((torch.equal(spread[0], spread[0]), True))
         found.append((torch.equal(spread[0], spread[0] + 1), False))
+    dist.destroy_process_group()
+    return found
+
+
+def cast(rank: int, number: int, folder: Any) -> list[Any]:
+    """Modules whose parameters are spread, in another dtype: (the same parameter, its dtypes, its gradient's, what it computes)."""
+    from sharded_programs import fsdp
+
+    begin(rank, number, folder)
+    mesh = mesh_module.init_device_mesh("cpu", (number,))
+    found = []
+    for shard in (False, True):
+        torch.manual_seed(3)
+        net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+        whole, x = copy.deepcopy(net).double(), torch.ones(2, 4)
+        if shard:
+            fsdp.fully_shard(net, mesh=mesh)
+        else:
+            plan = {"0": parallel.ColwiseParallel(), "1": parallel.RowwiseParallel()}
+            net = parallel.parallelize_module(net, mesh, plan)
+        net(x).sum().backward()
+        before = net[0].weight
+        net.double()
+        weight = net[0].weight
+        dtypes = {str(t.dtype) for t in (weight, weight.to_local(), weight.grad, weight.grad.to_local())}
+        found.append((weight is before, dtypes, float((net(x.double()) - whole(x.double())).abs().max())))
     dist.destroy_process_group()
     return found

@@ -88,6 +88,14 @@ def test_lists_of_tensors(tmp_path):
         assert all(ours == wanted for ours, wanted in found)
 
 
+def test_modules_are_cast(tmp_path):
+    found = processes.together(2, "spread_programs", "cast", tmp_path)
+    same = [all(a[1:] == b[1:] for a, b in zip(ranks, found[0], strict=True)) for ranks in found]
+    assert all(same), found
+    for kept, dtypes, gap in found[0]:
+        assert kept and dtypes == {"torch.float64"} and gap < 1e-12
+
+
 @pytest.mark.parametrize(("number", "sequence"), [(2, True), (4, False)])
 def test_training_of_a_plan(number, sequence, tmp_path):
     for alone, spread in together(number, "trained", tmp_path, sequence):

@@ -32,10 +32,16 @@ def _fits(param: Any, moved: Any) -> bool:
     return param.layout == moved.layout
 
 
+def _holds(tensor: Any) -> bool:
+    """Whether a tensor's values are in other tensors: those of DTensor, and of classes that say so."""
+    return hasattr(tensor, "_local_tensor") or hasattr(tensor, "__tensor_flatten__")
+
+
 def _converted(module: Any, name: str, param: Any, fn: Callable[[Tensor], Tensor]) -> Any:
     """``param`` with ``fn`` applied to its data and gradient; a new parameter where it cannot be changed in place."""
     moved, grad = fn(param), param.grad
-    swap = get_swap_module_params_on_conversion()
+    # What holds other tensors has no data of its own to be set.
+    swap = get_swap_module_params_on_conversion() or (moved is not param and _holds(param) and _holds(moved))
     if not swap and not get_overwrite_module_params_on_conversion() and _fits(param, moved):
         if moved is not param:  # mostly ``fn`` returns its argument
             param.data = moved
