@@ -16,6 +16,7 @@ from shim_torch._impl.distributed.sharding_rules import (
     _dims_moved,
     _except,
     _only_copies,
+    _reduction,
 )
 from shim_torch.distributed.tensor.placement_types import Shard
 
@@ -104,6 +105,25 @@ def _each(func: Any, args: Any, kwargs: Any, mesh: Any) -> Any:
     return None if base.endswith("_") else made
 
 
+def _largest(c: Call) -> list[Strategy]:
+    """max and min: of all, or along a dim with the places."""
+    along = (c.args[1] if len(c.args) > 1 else c.kwargs.get("dim")) is not None
+    return _reduced_whole(c) if along else _reduction(c)
+
+
+def _baddbmm(c: Call) -> list[Strategy]:
+    added, more = c.shapes[0], 3 - len(c.shapes[0])
+    own = [Shard(d - more) if d >= more and added[d - more] == c.out[d] > 1 else R for d in range(3)]
+    return [
+        (Shard(0), [own[0], Shard(0), Shard(0)]), (Shard(1), [own[1], Shard(1), R]), (Shard(2), [own[2], R, Shard(2)]),
+        (SUM, [SUM, Shard(2), Shard(1)]),
+    ]  # fmt: skip
+
+
+RULES["max"] = RULES["min"] = _largest
+RULES["baddbmm"] = _baddbmm
+RULES["mv"] = lambda c: [(Shard(0), [Shard(0), R]), (SUM, [Shard(1), Shard(0)])]
+RULES["dot"] = lambda c: [(SUM, [Shard(0), Shard(0)])]
 RULES["native_layer_norm"] = _layer_norm
 RULES["mse_loss"], RULES["mse_loss_backward"] = _loss, _loss_backward
 RULES["flip"] = _left_alone(lambda c: c.args[1])
