@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +26,7 @@ def _tensors(value: Any) -> list[Any]:
     return [t for t in pytree.tree_leaves(value) if isinstance(t, _core.Tensor) and t.requires_grad]
 
 
+@functools.cache
 def _entry() -> Any:
     """The function that stands before a sharded module: its backward comes after the module's."""
     from shim_torch.autograd import Function
