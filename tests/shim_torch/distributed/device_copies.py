@@ -140,7 +140,7 @@ def trained(rank: int, number: int, folder: Any, how: str, steps: int = 12, widt
             fsdp.fully_shard(net, mesh=mesh, **more)
         else:
             alone = net
-        optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
+        optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4)
         losses.append([])
         for step in range(steps):
             generator = torch.Generator().manual_seed(step)
