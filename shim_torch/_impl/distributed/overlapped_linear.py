@@ -216,10 +216,16 @@ class _Row(Function):
 asked_for: weakref.WeakSet[Any] = weakref.WeakSet()  # groups whose layers are taken in pieces
 
 
-def chosen(group: Any) -> bool:
-    """Whether pieces are taken: where the group asks for them or SHIM_TP_OVERLAP=1 does; with SHIM_TP_OVERLAP=0 never."""
+def chosen(group: Any, example: Any = None, travels: int = 0) -> bool:
+    """Whether pieces are taken: where the group asks for them or SHIM_TP_OVERLAP=1 does; with SHIM_TP_OVERLAP=0 never.
+
+    Else where they were seen to be quicker: for rows that are split on GPUs that copy to each other, if each other process is sent
+    many bytes (``travels``). ``example`` is a tensor of the kind.
+    """
     asked = os.environ.get("SHIM_TP_OVERLAP", "")
-    return asked == "1" or (asked != "0" and group in asked_for)
+    if asked in ("0", "1") or group in asked_for:
+        return asked != "0"
+    return example is not None and travels >= by_copies.least() and by_copies.possible(group, example)
 
 
 def plain_linear(module: Any, x: Any, dim: int, mesh: Any, uneven: bool = False) -> bool:

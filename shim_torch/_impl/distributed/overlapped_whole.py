@@ -107,11 +107,15 @@ def column_pieces(module: Any, x: Any, layout: Any, mesh: Any) -> Callable[[], A
     """What gives the output of a column parallel layer in pieces; None where the plain form is taken. ``layout``: of no DTensor."""
     from shim_torch.distributed.tensor import DTensor, Replicate
 
-    if not chosen(mesh.get_group(0)):
-        return None
+    group = mesh.get_group(0)
     if not isinstance(x, DTensor):
+        if not chosen(group):
+            return None
         whole = layout == Replicate() and plain_linear(module, x, 0, mesh, uneven=True)
         return (lambda: column(module, x, mesh)) if whole else None
+    mine = x._local_tensor
+    if not chosen(group, mine, mine.numel() * mine.element_size()):
+        return None
     rows = overlapped_linear.column_rows(module, x, mesh)
     return None if rows is None else lambda: overlapped_linear.column(module, x, rows, mesh)
 
@@ -120,10 +124,18 @@ def row_pieces(module: Any, x: Any, to: Any, mesh: Any) -> Callable[[], Any] | N
     """The same of a row parallel layer. ``to``: how its output is placed."""
     from shim_torch.distributed.tensor import DTensor, Replicate
 
-    if not isinstance(x, DTensor) or not chosen(mesh.get_group(0)):
+    group = mesh.get_group(0)
+    if not isinstance(x, DTensor):
         return None
     if to == Replicate():
+        if not chosen(group):
+            return None
         whole = row_rows(module, x, mesh)
         return None if whole is None else lambda: row(module, x, whole, mesh)
+    mine = x._local_tensor
+    if not chosen(
+        group, mine, math.prod(mine.shape[:-1]) // mesh.size() * module.weight.shape[0] * mine.element_size()
+    ):
+        return None
     rows = overlapped_linear.row_rows(module, x, to, mesh)
     return None if rows is None else lambda: overlapped_linear.row(module, x, to, rows, mesh)
