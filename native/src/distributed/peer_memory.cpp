@@ -10,11 +10,11 @@ namespace shim::distributed {
 namespace {
 
 constexpr size_t kSlotBytes = size_t(8) << 20, kLeastPiece = size_t(2) << 20;
-constexpr int kFewRanks = 4;         // more have half of a slot each
-constexpr uint32_t kSlots = 4;       // of each other rank and channel: some are filled while others are read
-constexpr size_t kFlagStep = 128;    // a number has a line of its own
-constexpr unsigned kAtLeast = 0;     // CU_STREAM_WAIT_VALUE_GEQ, of numbers that wrap
-constexpr unsigned kNotOrdered = 1;  // CU_STREAM_NON_BLOCKING
+constexpr int kFewRanks = 4;               // more have half of a slot each
+constexpr uint32_t kSlots = 4;             // of each other rank and channel: some are filled while others are read
+constexpr size_t kFlagStep = 128;          // a number has a line of its own
+constexpr unsigned kAtLeast = 0;           // CU_STREAM_WAIT_VALUE_GEQ, of numbers that wrap
+constexpr unsigned kNotOrdered = 1;        // CU_STREAM_NON_BLOCKING
 constexpr unsigned kWait = 1, kWrite = 2;  // CU_STREAM_MEM_OP_{WAIT,WRITE}_VALUE_32
 constexpr int kMostRows = 8, kAdderThreads = 512;
 constexpr int64_t kAdderBlocks = 64;  // half of a large GPU, for few microseconds
@@ -208,10 +208,22 @@ cuda::CUstream PeerMemory::exchange(
   Channel& c = channels_[messages];
   begin(current, {&c.out, &c.in});
   std::vector<Sent> out, in;
+  std::vector<const Message*> own;  // of the messages to itself, what is sent
   for (const auto& [all, pieces] : {std::pair{&sent, &out}, {&received, &in}})
-    for (const Message& m : *all)
+    for (const Message& m : *all) {
+      if (m.peer == rank_ && pieces == &out) own.push_back(&m);
+      if (m.peer == rank_) continue;
       for (size_t at = 0; at < m.bytes; at += slot_bytes_)
         pieces->push_back({m.peer, address(m.data) + at, std::min(slot_bytes_, m.bytes - at)});
+    }
+  size_t next = 0;
+  for (const Message& m : received) {
+    if (m.peer != rank_) continue;
+    CHECK(Kind::Value, next < own.size() && own[next]->bytes == m.bytes,
+        "exchange: a message to itself is received once");
+    cuda::check(cuda::driver().memcpy_async(address(m.data), address(own[next++]->data), m.bytes, c.in.stream),
+        "cuMemcpyAsync");
+  }
   // Sends and receives in turn: where a stream runs a call at once, as the tests' driver does, none waits for what comes after it.
   for (size_t i = 0; i < std::max(out.size(), in.size()); ++i) {
     if (i < out.size()) send_pieces(messages, out, i, 1);

@@ -29,7 +29,7 @@ class PeerMemory {
   ~PeerMemory();
   PeerMemory(const PeerMemory&) = delete;
   // After what `current` holds now; `end` is recorded when all of it arrived and may be written again. The ranks make their calls in
-  // the same order, and what one sends another receives with the same sizes. Gives the stream of `end`.
+  // the same order, and what one sends another, or itself, receives with the same sizes. Gives the stream of `end`.
   cuda::CUstream exchange(const std::vector<Message>& sent, const std::vector<Message>& received,
       cuda::CUstream current, cuda::CUevent end);
   // In the same way: each rank's rows, multiplied by `factor` unless it is 1, added up in the order of the ranks. `spread`: the sums are

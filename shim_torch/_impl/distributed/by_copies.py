@@ -93,9 +93,8 @@ def all_gather(out: Any, mine: Any, group: Any) -> Any:
     if not _fits(group, mine, least()):
         return None
     rows = out.view(group.size(), -1)
-    rows[group.rank()].copy_(mine.view(-1))  # first: what waits for the messages waits for it too
-    ranks = others(group)
-    return copied(group, [(mine, to) for to in ranks], [(rows[r], r) for r in reversed(ranks)])
+    ranks = [group.rank(), *others(group)]  # itself too
+    return copied(group, [(mine, to) for to in ranks], [(rows[r], r) for r in (ranks[0], *ranks[:0:-1])])
 
 
 def _reduced(group: Any, name: str, act: int, average: bool, inputs: Any, outputs: Any) -> DeviceWork | None:

@@ -21,20 +21,19 @@ def gather(pieces: list[Piece], mine: Any, group: Any) -> tuple[Any, Any] | None
     """
     if not pieces or not by_copies.possible(group, mine):
         return None
-    ranks, at = by_copies.others(group), group.rank()
+    ranks = [group.rank(), *by_copies.others(group)]  # itself too
+    sources = [ranks[0], *ranks[:0:-1]]
     sent, received, where, out = [], [], 0, None
     rest = mine[sum(p.size for p in pieces) :]
     if rest.numel():
         out = rest.new_empty((group.size(), rest.numel()))
-        out[at].copy_(rest)
         sent += [(rest, to) for to in ranks]
-        received += [(out[source], source) for source in reversed(ranks)]
+        received += [(out[source], source) for source in sources]
     for p in pieces:
         p.memory.untyped_storage().resize_(p.memory.numel() * p.memory.element_size())
-        part, rows = mine[where : where + p.size], p.memory.data.view(group.size(), p.size)
-        rows[at].copy_(part)
+        part, rows = mine[where : where + p.size], p.rows(group.size())
         sent += [(part, to) for to in ranks]
-        received += [(rows[source], source) for source in reversed(ranks)]
+        received += [(rows[source], source) for source in sources]
         where += p.size
     work = by_copies.copied(group, sent, received)
     if work is None:

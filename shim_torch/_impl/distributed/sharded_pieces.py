@@ -26,6 +26,7 @@ class Piece:
     whole: Any = None
     accumulated: Any = None  # gradients that were not reduced yet
     kept: Any = None  # gradients of the part that the copies have not in common yet
+    _rows: tuple[Any, list[Any]] | None = None
 
     def make_whole(self, dtype: Any, device: Any) -> None:
         """The whole parameter, without memory."""
@@ -44,6 +45,13 @@ class Piece:
     def memory(self) -> Any:
         """What is gathered: the whole, or this process's part of a DTensor."""
         return self.whole if self.spread is None else self.whole._local_tensor
+
+    def rows(self, n: int) -> list[Any]:
+        """Where each of ``n`` processes' part lies in ``memory``, which may end and begin again."""
+        memory = self.memory
+        if self._rows is None or self._rows[0] is not memory:
+            self._rows = memory, list(memory.data.view(n, self.size))
+        return self._rows[1]
 
     def gradient(self) -> Any:
         """Of the whole, placed as it is; None where there is none."""
