@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from shim_torch._impl.distributed.functional import group_of
-from shim_torch._impl.distributed.overlapped_linear import asked_for
+from shim_torch._impl.distributed.overlapped_choice import asked_for
 from shim_torch._impl.surface.not_built import ONE_PROCESS, declare
 
 

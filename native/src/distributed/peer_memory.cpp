@@ -10,12 +10,10 @@ namespace shim::distributed {
 namespace {
 
 constexpr size_t kSlotBytes = size_t(8) << 20, kLeastPiece = size_t(2) << 20;
-constexpr int kFewRanks = 4;               // more have half of a slot each
-constexpr uint32_t kSlots = 4;             // of each other rank and channel: some are filled while others are read
-constexpr size_t kFlagStep = 128;          // a number has a line of its own
-constexpr unsigned kAtLeast = 0;           // CU_STREAM_WAIT_VALUE_GEQ, of numbers that wrap
-constexpr unsigned kNotOrdered = 1;        // CU_STREAM_NON_BLOCKING
-constexpr unsigned kWait = 1, kWrite = 2;  // CU_STREAM_MEM_OP_{WAIT,WRITE}_VALUE_32
+constexpr int kFewRanks = 4;         // more have half of a slot each
+constexpr uint32_t kSlots = 4;       // of each other rank and channel: some are filled while others are read
+constexpr size_t kFlagStep = 128;    // a number has a line of its own
+constexpr unsigned kNotOrdered = 1;  // CU_STREAM_NON_BLOCKING
 constexpr int kMostRows = 8, kAdderThreads = 512;
 constexpr int64_t kAdderBlocks = 64;  // half of a large GPU, for few microseconds
 
@@ -77,11 +75,11 @@ bool PeerMemory::tried(int other) {
   const cuda::Driver& d = cuda::driver();
   const cuda::CUstream stream = channels_[messages].out.stream;
   cuda::BatchedNumber both[] = {
-      {kWrite, flag(messages, other, rank_, false), 0}, {kWait, flag(messages, rank_, other, false), 0, kAtLeast}};
+      {kWrite, flag(messages, other, rank_, false), 0}, {kWait, flag(messages, rank_, other, false), 0}};
   batches_ = d.stream_numbers && d.stream_numbers(stream, 2, both, 0) == 0;
   return d.memcpy_async(slot(messages, other, rank_, 0), slot(messages, rank_, other, 0), 64, stream) == 0 &&
          d.stream_write_value(stream, flag(messages, other, rank_, false), 0, 0) == 0 &&
-         d.stream_wait_value(stream, flag(messages, rank_, other, false), 0, kAtLeast) == 0 &&
+         d.stream_wait_value(stream, flag(messages, rank_, other, false), 0, 0) == 0 &&
          d.stream_synchronize(stream) == 0;
 }
 
@@ -138,10 +136,6 @@ void PeerMemory::begin(cuda::CUstream current, std::initializer_list<Line*> line
     l->numbers.clear();  // of a call that failed
     cuda::check(d.stream_wait_event(l->stream, between_, 0), "cuStreamWaitEvent");
   }
-}
-
-void PeerMemory::number(Line& line, unsigned act, cuda::CUdeviceptr at, uint32_t value) {
-  line.numbers.push_back({act, at, value, act == kWait ? kAtLeast : 0});
 }
 
 void PeerMemory::flush(Line& line) {

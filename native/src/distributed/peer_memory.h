@@ -63,7 +63,13 @@ class PeerMemory {
   cuda::CUdeviceptr flag(int channel, int owner, int other, bool freed) const;
   void begin(cuda::CUstream current, std::initializer_list<Line*>);
   void join(Line& first, Line& later);
-  void number(Line&, unsigned act, cuda::CUdeviceptr at, uint32_t value);
+  enum : unsigned {
+    kWait = 1,
+    kWrite = 2
+  };  // CU_STREAM_MEM_OP_{WAIT,WRITE}_VALUE_32; waits are for at least the number, which wraps
+  static void number(Line& line, unsigned act, cuda::CUdeviceptr at, uint32_t value) {
+    line.numbers.push_back({act, at, value});
+  }
   void flush(Line&);
   void send_pieces(int channel, const std::vector<Sent>&, size_t first, size_t count);
   void await_slot(int channel, int peer);

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.distributed import by_copies, collectives, overlapped_linear
-from shim_torch._impl.distributed.overlapped_linear import Rows, chosen, flat, local_parameters, plain_linear, scatter
+from shim_torch._impl.distributed.overlapped_choice import chosen, local_parameters, plain_linear
+from shim_torch._impl.distributed.overlapped_linear import Rows, flat, scatter
 from shim_torch.autograd import Function
 
 
