@@ -197,6 +197,20 @@ def test_code_and_defaults_that_are_others(monkeypatch):
     same(summed, _by_helper, x, x)
 
 
+def test_defaults_by_name_that_are_written_to():
+    def shifted(x, *, by=2.0, plus=1.0):
+        return x * by + plus
+
+    x = torch.ones(3)
+    compiled = known(shifted, x)
+    assert is_whole(compiled, x)
+    shifted.__kwdefaults__["plus"] = 5.0
+    assert compiled(x).tolist() == [7, 7, 7]
+    del shifted.__kwdefaults__["by"]
+    with pytest.raises(TypeError, match="by"):
+        compiled(x)
+
+
 def test_an_operator_that_was_replaced(monkeypatch):
     x = torch.rand(3)
     compiled = known(_norm, x, x)

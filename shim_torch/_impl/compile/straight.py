@@ -100,7 +100,8 @@ class _Looking:
 
     def may_run(self, function: FunctionType) -> bool:
         code: CodeType = function.__code__
-        defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+        by_name = function.__kwdefaults__ or {}
+        defaults = (*(function.__defaults__ or ()), *by_name.values())
         if (
             code.co_cellvars
             or code.co_flags & ~_FLAGS
@@ -109,6 +110,7 @@ class _Looking:
         ):
             return False
         self.reads.append((function, code, function.__defaults__, function.__kwdefaults__))
+        self.reads.extend((by_name, name, value) for name, value in by_name.items())  # which may be written to
         instructions = (i for i in dis.get_instructions(code) if i.opname not in _UNSEEN)
         for i in instructions:
             if i.opname not in _PLAIN and not i.opname.startswith(_FAMILIES):
