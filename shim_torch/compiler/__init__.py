@@ -106,7 +106,7 @@ def reset() -> None:
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Marks an iteration for CUDA graphs made by the compiler: there are none."""
+    """Marks an iteration for CUDA graphs made by the compiler: none wait for it, for what backward reads is not written over."""
 
 
 def get_default_backend() -> Any:

@@ -243,6 +243,11 @@ def test_graphs_of_several_sizes(simulated, part):
     run(simulated, f"import size_checks; size_checks.{part}()")
 
 
+@pytest.mark.parametrize("part", ["two_calls", "many_calls", "without_a_pass", "freed"])
+def test_graphs_before_a_backward_pass(simulated, part):
+    run(simulated, f"import awaited_checks; awaited_checks.{part}()")
+
+
 @pytest.mark.parametrize("part", ["training", "functions", "refusals"])
 def test_graphed_callables(simulated, part):
     run(simulated, f"import graphed_checks; graphed_checks.{part}()")

@@ -163,6 +163,7 @@ class SavedTensor {
  private:
   Tensor restored(Tensor data, const Ref<Node>& owner) const;
   Tensor data_;  // for an output: a detached alias
+  Awaited awaited_;
   Ref<PackedValue> packed_;
   Ref<Node> grad_fn_, accumulator_;
   uint32_t output_nr_ = 0, version_ = 0;

@@ -73,6 +73,7 @@ SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr) : 
     else
       version_ = data_->version();
   }
+  if (Awaited::counted.load(std::memory_order_relaxed)) awaited_ = Awaited(data_->storage());
 }
 
 Tensor SavedTensor::to_pack() const { return data_; }
@@ -87,6 +88,7 @@ void SavedTensor::set_packed(Ref<PackedValue> packed) {
   }
   packed_ = std::move(packed);
   data_.reset();
+  awaited_ = {};
 }
 
 // The unpacked data with the history that the saved tensor had.
@@ -162,6 +164,7 @@ bool SavedTensor::read(GraphReader& r) const {
 
 void SavedTensor::reset() {
   data_.reset();
+  awaited_ = {};
   packed_.reset();
   grad_fn_.reset();
   accumulator_.reset();

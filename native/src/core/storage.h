@@ -101,6 +101,7 @@ class Storage final : public RefCounted, public Recycled<Storage> {
 
  public:
   uint32_t trace_slot = 0;
+  std::atomic<uint32_t> awaited{0};  // how many tensors over it are kept for backward
 
  private:
   size_t largest_ = 0;     // what it held before it shrunk; no tensor reaches further
@@ -115,6 +116,24 @@ class Lent {
   ~Lent() { storage_->take_back(); }
 
  private:
+  Ref<Storage> storage_;
+};
+
+// A backward pass is to come that reads the memory. It is counted once there are graphs, which write again to what they gave.
+class Awaited {
+ public:
+  Awaited() = default;
+  explicit Awaited(Ref<Storage> s) : storage_(std::move(s)) { add(1); }
+  Awaited(const Awaited& o) : storage_(o.storage_) { add(1); }
+  Awaited(Awaited&& o) noexcept { std::swap(storage_, o.storage_); }
+  Awaited& operator=(Awaited o) noexcept { return std::swap(storage_, o.storage_), *this; }
+  ~Awaited() { add(uint32_t(-1)); }
+  static inline std::atomic<bool> counted{false};
+
+ private:
+  void add(uint32_t n) const {
+    if (storage_) storage_->awaited.fetch_add(n, std::memory_order_relaxed);
+  }
   Ref<Storage> storage_;
 };
 

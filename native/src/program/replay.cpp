@@ -84,6 +84,7 @@ void Replay::look_at_steps() {
 Replay::Replay(Ref<Program> program, Ref<GraphMemory> memory, int calls_before)
     : program_(std::move(program)), memory_(std::move(memory)), calls_before_(calls_before) {
   look_at_steps();
+  Awaited::counted = true;
   const Steps& steps = program_->steps();
   std::vector<bool> written(steps.storages.size());
   for (const Step& step : steps.steps)
@@ -267,6 +268,10 @@ void Replay::replay(Storages storages) {
   for (int32_t s : constants_) storages[size_t(s)] = program_->steps().storages[size_t(s)].constant_storage;
   for (int32_t s : changed_) storages[size_t(s)]->count_write();
   ++counts_.replayed;
+}
+
+bool Replay::awaited() const {
+  return std::ranges::any_of(given_, [](const Ref<Storage>& s) { return s->awaited.load() != 0; });
 }
 
 void Replay::handed(const Storage* given, Ref<Storage> to) {

@@ -28,6 +28,8 @@ class Replay : public RefCounted {
     uint64_t plain = 0, captured = 0, replayed = 0, copied = 0;  // calls; of `copied`, inputs
   };
   const Counts& counts() const { return counts_; }
+  const Ref<GraphMemory>& memory() const { return memory_; }
+  bool awaited() const;  // a backward pass is to come that reads what the last run gave
   const std::string& why_not() const { return why_not_; }  // why calls run without a graph; empty: they do not
   const Program& program() const { return *program_; }
 

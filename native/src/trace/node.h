@@ -58,6 +58,8 @@ struct KnownBackward;  // trace/known_backward.h
 struct Together {      // what a stretch of operators runs as
   Ref<program::Program> program;
   Ref<program::Replay> replay;  // null: it runs without a graph
+  // The same program's, for calls before a backward pass that reads what the graphs before gave.
+  mutable std::vector<Ref<program::Replay>> others{};
 };
 
 struct TreeNode;

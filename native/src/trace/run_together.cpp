@@ -177,13 +177,26 @@ const Together* known_or_looked_up(Session& session, Path path, std::span<const 
   return ended.together;
 }
 
+constexpr const char* kAwaited = "backward passes are to come that read what its graphs gave";
+
+// A graph writes over what it gave last. While a backward pass is to come that reads this, another one runs; null: there are too many.
+program::Replay* graph_of(const Together& t) {
+  constexpr size_t kMostOthers = 3;
+  if (!t.replay->why_not().empty() || !t.replay->awaited()) return t.replay.get();
+  for (const auto& other : t.others)
+    if (!other->awaited()) return other.get();
+  if (t.others.size() == kMostOthers || !t.program->steps().copies.empty()) return nullptr;  // copies are of one graph
+  return t.others.emplace_back(make<program::Replay>(t.program, t.replay->memory(), 1)).get();
+}
+
 }  // namespace
 
-bool run_program(const Together& t, program::Storages given, std::span<const Scalar> numbers, Path path) {
-  const bool graph = t.replay && !cuda::capturing_now();
+program::Replay* run_program(const Together& t, program::Storages given, std::span<const Scalar> numbers, Path path) {
+  const bool captured = t.replay && cuda::capturing_now();
+  program::Replay* const graph = t.replay && !captured ? graph_of(t) : nullptr;
   try {
     if (graph)
-      t.replay->run(given, numbers);
+      graph->run(given, numbers);
     else
       t.program->run(given, numbers);
   } catch (...) {
@@ -192,11 +205,11 @@ bool run_program(const Together& t, program::Storages given, std::span<const Sca
       if (step && step->op == d.node->op && step->line == d.node->line) Session::failed(*d.node);
     throw;
   }
-  if (!t.replay) return graph;
-  if (graph && t.replay->replayed())
+  if (!t.replay) return nullptr;
+  if (graph && graph->replayed())
     ++told.replayed;
   else
-    ++told.graphs[graph ? std::string(t.replay->last_was()) : "within a capture"];
+    ++told.graphs[graph ? std::string(graph->last_was()) : captured ? "within a capture" : kAwaited];
   return graph;
 }
 
@@ -221,7 +234,7 @@ bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers
   }
   if (!together) return false;
   memory.take(ended.slots, storages, together->program->steps());
-  const bool graph = run_program(*together, memory.given, numbers, path);
+  program::Replay* const graph = run_program(*together, memory.given, numbers, path);
   ++session.programs;
   session.ran_as = together == &seldom ? nullptr : together;
   session.ran_slots = &ended.slots;
@@ -232,7 +245,7 @@ bool run_as_program(Session& session, Path path, std::span<const Scalar> numbers
       CHECK(Kind::Runtime, given && given->nbytes() >= pending->nbytes(), "a compiled program gave too little memory");
       given->set_own();
       pending->fill_pending(*given);
-      if (graph) together->replay->handed(given.get(), pending);
+      if (graph) graph->handed(given.get(), pending);
     }
     if (const Ref<Storage>& s = pending ? pending : given)
       s->version().store(memory.versions[i], std::memory_order_relaxed);

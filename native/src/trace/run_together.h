@@ -7,8 +7,8 @@ namespace shim::trace {
 // is none for it.
 bool run_as_program(
     Session&, std::span<const Session::Deferred>, std::span<const Scalar> numbers, std::vector<Ref<Storage>>& storages);
-// The program's part of it, with an error of the line that called the operator which failed; whether it ran as a graph.
-bool run_program(
+// The program's part of it, with an error of the line that called the operator which failed; the graph as which it ran, or null.
+program::Replay* run_program(
     const Together&, program::Storages given, std::span<const Scalar> numbers, std::span<const Session::Deferred> path);
 
 }  // namespace shim::trace
