@@ -132,7 +132,7 @@ def test_backends_by_name():
     for _ in range(3):
         assert compiled(torch.ones(2)).tolist() == [2, 2]
     assert (counter.frame_count, counter.op_count) == (1, 2)
-    for name in ("eager", "inductor", "counts_its_graphs"):
+    for name in ("cudagraphs", "eager", "inductor", "counts_its_graphs"):
         other = CompileCounterWithBackend(name)
         compiled = torch.compile(lambda x: x.sin() * 2, backend=other)
         for _ in range(3):

@@ -238,7 +238,7 @@ def test_optimizers(simulated, part):
     run(simulated, f"import optimizer_checks; optimizer_checks.{part}()")
 
 
-@pytest.mark.parametrize("part", ["graphs_of_sizes", "memory_of_sizes", "results_of_sizes"])
+@pytest.mark.parametrize("part", ["graphs_of_sizes", "memory_of_sizes", "results_of_sizes", "graphs_by_name"])
 def test_graphs_of_several_sizes(simulated, part):
     run(simulated, f"import size_checks; size_checks.{part}()")
 

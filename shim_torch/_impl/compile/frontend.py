@@ -110,7 +110,7 @@ class set_stance:
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     """The backends' names: without ``exclude_tags`` also those that run a trace operator by operator."""
-    return sorted({"inductor", *registered} if exclude_tags else {*BACKENDS, *registered})
+    return sorted({"cudagraphs", "inductor", *registered} if exclude_tags else {*BACKENDS, *registered})
 
 
 def register_backend(
@@ -145,8 +145,8 @@ def lookup_backend(compiler_fn: str | Callable[..., Any]) -> Any:
         return registered[compiler_fn]
     if compiler_fn in ("eager", "aot_eager"):
         return _as_it_is
-    if compiler_fn == "inductor":
-        return _deferred
+    if compiler_fn in ("cudagraphs", "inductor"):
+        return functools.partial(_deferred, compiler_fn)
     raise InvalidBackend(compiler_fn)
 
 
@@ -154,5 +154,5 @@ def _as_it_is(module: Any, inputs: Any) -> Any:
     return module.forward
 
 
-def _deferred(module: Any, inputs: Any) -> Any:
-    return calls.wrap(module.forward, checked("inductor", None, None, False, None))
+def _deferred(name: str, module: Any, inputs: Any) -> Any:
+    return calls.wrap(module.forward, checked(name, None, None, False, None))

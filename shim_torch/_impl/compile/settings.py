@@ -10,7 +10,7 @@ from shim_torch._impl.compile.errors import BackendCompilerFailed, InvalidBacken
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 GRAPHS = ("triton.cudagraphs",)  # the options that turn on CUDA graphs
-BACKENDS = ("aot_eager", "eager", "inductor")  # by name; any callable is one too
+BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor")  # by name; any callable is one too
 registered: dict[str, Callable[..., Any]] = {}  # by torch._dynamo.register_backend
 
 
@@ -34,7 +34,8 @@ class Settings:
     def graphs(self) -> bool:
         """Whether programs on CUDA run as graphs."""
         options = {name.replace("-", "_"): value for name, value in self.options}
-        return bool(options.get(GRAPHS[0], self.mode in ("reduce-overhead", "max-autotune")))
+        by_mode = self.mode in ("reduce-overhead", "max-autotune")
+        return self.backend == "cudagraphs" or bool(options.get(GRAPHS[0], by_mode))
 
 
 default_backend: Any = "inductor"  # what torch.compiler.set_default_backend() was given

@@ -70,3 +70,16 @@ def results_of_sizes():
         compiled(second, w)
         torch.testing.assert_close(got.cpu(), f(first, w).cpu())
     assert status()["graphs"]["captured"] == 3, status()["graphs"]
+
+
+def graphs_by_name():
+    """``backend="cudagraphs"``, as a name and as what ``lookup_backend`` gives for it."""
+    f = lambda x: (x * 2).cumsum(0)
+    compiled = torch.compile(f, backend="cudagraphs")
+    module = torch.fx.symbolic_trace(f)
+    looked_up = torch._dynamo.lookup_backend("cudagraphs")(module, [some(4)])
+    for captured, run in enumerate((compiled, looked_up), 1):
+        for _ in range(5):
+            x = some(4)
+            torch.testing.assert_close(run(x).cpu(), f(x).cpu())
+        assert status()["graphs"]["captured"] == captured, status()["graphs"]
