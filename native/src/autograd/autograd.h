@@ -1,6 +1,6 @@
 #pragma once
 // Reverse-mode autograd on the calling thread. The graph is made of Nodes; an edge names a node and one of its inputs.
-// Nothing here knows Python: nodes that call Python live in src/python.
+// Nothing here knows Python: nodes and hooks call its functions with values (ops/interpreter_function.h).
 #include <functional>
 #include <memory>
 #include <optional>

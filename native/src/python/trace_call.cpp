@@ -61,7 +61,7 @@ PyObject* call_traced(
     if (failed) return nullptr;
     if (s.quiet()) {
       s.tell();
-      if (attempt) whole->keep(std::move(*attempt), s, call);
+      if (attempt) whole->keep(std::move(*attempt), s);
       return result.give();
     }
     info = owned(object(report(s)));
