@@ -46,8 +46,8 @@ template <class T> struct HeldArgument : Argument<std::shared_ptr<T>> {
 template <class T, bool ends_threads = false> class HeldType {
  public:
   HeldType(const char* name, std::initializer_list<PyMethodDef> methods = {},
-      std::initializer_list<PyGetSetDef> attributes = {}) {
-    parts() = {name, str("shim_torch._impl.native._core.", name), methods, attributes};
+      std::initializer_list<PyGetSetDef> attributes = {}, std::initializer_list<PyType_Slot> slots = {}) {
+    parts() = {name, str("shim_torch._impl.native._core.", name), methods, attributes, slots};
     parts().methods.push_back({});
     parts().attributes.push_back({});
     ModulePart({}, add);
@@ -59,6 +59,7 @@ template <class T, bool ends_threads = false> class HeldType {
     std::string full_name;  // Python 3.10 keeps its pointer
     std::vector<PyMethodDef> methods;
     std::vector<PyGetSetDef> attributes;
+    std::vector<PyType_Slot> slots;  // further ones: to be called, to be shown
   };
   static Parts& parts() {
     static auto* all = new Parts();
@@ -72,10 +73,11 @@ template <class T, bool ends_threads = false> class HeldType {
     free_object(o);
   }
   static int add(PyObject* module) {
-    PyType_Slot slots[] = {slot(Py_tp_dealloc, drop), {Py_tp_methods, parts().methods.data()},
-        {Py_tp_getset, parts().attributes.data()}, {}};
-    PyType_Spec spec = {
-        parts().full_name.c_str(), sizeof(Holder<T>), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    auto& slots = parts().slots;
+    slots.insert(slots.end(), {slot(Py_tp_dealloc, drop), {Py_tp_methods, parts().methods.data()},
+                                  {Py_tp_getset, parts().attributes.data()}, {}});
+    PyType_Spec spec = {parts().full_name.c_str(), sizeof(Holder<T>), 0,
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots.data()};
     type_holding<T> = add_type(module, spec, parts().name);
     return type_holding<T> ? 0 : -1;
   }

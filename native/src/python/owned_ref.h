@@ -60,6 +60,11 @@ inline OwnedRef owned(PyObject* p) {
   return OwnedRef(p);
 }
 
+// What a module has by a name; the module is imported.
+inline OwnedRef imported(const char* module, const char* name) {
+  return owned(PyObject_GetAttrString(owned(PyImport_ImportModule(module)), name));
+}
+
 // The pending exception while other code of Python runs; it is set again afterwards, unless it was dropped.
 class Pending {
  public:

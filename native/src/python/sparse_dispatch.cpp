@@ -10,10 +10,7 @@ namespace shim {
 
 namespace {
 
-OwnedRef helper(const char* name) {
-  OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.sparse.dispatch"));
-  return owned(PyObject_GetAttrString(module, name));
-}
+OwnedRef helper(const char* name) { return imported("shim_torch._impl.sparse.dispatch", name); }
 
 void learn(Operator& op) {  // (rule, callable or None)
   static PyObject* rule = helper("rule").give();
