@@ -2,7 +2,7 @@
 // From Python's call arguments to the bound arguments of a schema: one PyObject* an argument, defaults filled in.
 #include <vector>
 
-#include "ops/signature.h"
+#include "ops/binding.h"
 #include "python/operator.h"
 #include "python/object.h"
 
@@ -52,18 +52,11 @@ struct CallArgs {  // the vectorcall convention
 Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&, Bound&);
 void prepare_slots(PythonOperator&);  // names and defaults as Python objects; reads the schema
 
-// error: a Python exception is set. unreadable: of the right type, but beyond what C++ holds (see raise_unreadable).
-enum class Fit { yes, no, error, unreadable };
 Fit convert_argument(const Argument&, const Slot&, PyObject* value, size_t position, Bound&, PyObject** out);
 
 extern thread_local const char* binding_name;  // the function whose arguments are bound, for error texts
 
-struct Failure {
-  enum What : uint8_t { too_many, missing, type, multiple, unexpected, none } what = none;
-  size_t slot = 0;
-  PyObject* value = nullptr;  // borrowed: of the wrong type, or the keyword
-  int position = -1;
-};
+using Failure = BindingFailure<PyObject*>;
 Fit bind_one(Operator&, Form, const CallArgs&, Bound&, Failure&);
 void set_binding_error(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&);
 void raise_unreadable(
