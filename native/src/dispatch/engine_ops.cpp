@@ -12,12 +12,6 @@ namespace shim {
 
 namespace {
 
-Operator& named(const char* name, const char* overload = "") {
-  Operator* op = find_operator(name, overload);
-  CHECK(Kind::Runtime, op, name, " is not defined");
-  return *op;
-}
-
 // A call with these arguments, and None for the others.
 class EngineCall {
  public:
@@ -53,27 +47,27 @@ bool by_kernel(const Tensor& t) { return !GradMode::enabled() && !operators_are_
 Tensor engine_add(const Tensor& a, const Tensor& b) {
   if (by_kernel(a) && readable(b))
     if (Tensor r = add(resolved(a), resolved(b), Scalar{Scalar::Int, 1})) return r;
-  static Operator& op = named("aten::add", "Tensor");
+  static Operator& op = operator_named("aten::add", "Tensor");
   return EngineCall(op, a, b, int64_t(1)).result();
 }
 
 void engine_add_in_place(const Tensor& a, const Tensor& b) {
   if (by_kernel(a) && readable(b) && !a->has_math_bits() && add(a, resolved(b), Scalar{Scalar::Int, 1}, a))
     return a->bump_version();
-  static Operator& op = named("aten::add_", "Tensor");
+  static Operator& op = operator_named("aten::add_", "Tensor");
   EngineCall(op, a, b, int64_t(1)).result();
 }
 
 Tensor engine_sum_to(const Tensor& t, IntArrayRef sizes) {
   if (by_kernel(t))
     if (Tensor r = sum_to_size(resolved(t), sizes)) return r;
-  static Operator& op = named("aten::sum_to_size");
+  static Operator& op = operator_named("aten::sum_to_size");
   return EngineCall(op, t, sizes).result();
 }
 
 Tensor engine_cast(const Tensor& t, DType dtype) {
   if (by_kernel(t)) return to_dtype(t, dtype);
-  static Operator& op = named("aten::to", "dtype");
+  static Operator& op = operator_named("aten::to", "dtype");
   return EngineCall(op, t, dtype, false, false).result();
 }
 
@@ -86,12 +80,12 @@ Tensor engine_zeros(IntArrayRef sizes, DType dtype, Device device) {
 }
 
 Tensor engine_new_zeros(const Tensor& like, IntArrayRef sizes) {
-  static Operator& op = named("aten::new_zeros");
+  static Operator& op = operator_named("aten::new_zeros");
   return EngineCall(op, like, sizes).result();
 }
 
 Tensor engine_zeros_as(const Tensor& like, IntArrayRef sizes, IntArrayRef strides) {
-  static Operator &make = named("aten::new_empty_strided"), &zero = named("aten::zero_");
+  static Operator &make = operator_named("aten::new_empty_strided"), &zero = operator_named("aten::zero_");
   return EngineCall(zero, EngineCall(make, like, sizes, strides).result()).result();
 }
 
@@ -103,36 +97,36 @@ void engine_copy(const Tensor& self, const Tensor& src) {
 
 Tensor engine_as_strided(const Tensor& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   if (!GradMode::enabled() && has_data(*t)) return as_strided(*t, sizes, strides, offset);
-  static Operator& op = named("aten::as_strided");
+  static Operator& op = operator_named("aten::as_strided");
   return EngineCall(op, t, sizes, strides, offset).result();
 }
 
 Tensor engine_view(const Tensor& t, const char* name) {
-  return EngineCall(named(str("aten::", name).c_str()), t).result();
+  return EngineCall(operator_named(str("aten::", name)), t).result();
 }
 
 void negate_in_place(const Tensor& t) {
   NoGrad off;
   Tensor uncounted = alias(*t);
   uncounted->own_version() = std::make_shared<std::atomic<uint32_t>>(0);  // part of a write that is counted once
-  static Operator& op = named("aten::neg_");
+  static Operator& op = operator_named("aten::neg_");
   EngineCall(op, uncounted).result();
 }
 
 }  // namespace
 
 void copy_by_operator(const Tensor& self, const Tensor& src) {
-  static Operator& op = named("aten::copy_");
+  static Operator& op = operator_named("aten::copy_");
   EngineCall(op, self, src, false).result();
 }
 
 Tensor clone_by_operator(const Tensor& t) {
-  static Operator& op = named("aten::clone");
+  static Operator& op = operator_named("aten::clone");
   return EngineCall(op, t).result();
 }
 
 Tensor view_by_operator(const Tensor& t) {
-  static Operator& op = named("aten::view_as");
+  static Operator& op = operator_named("aten::view_as");
   return EngineCall(op, t, t).result();
 }
 

@@ -30,9 +30,8 @@ bool shows_gradients(const Operator& op, const Value* args, size_t n) {
 }
 
 Operator& detach_operator() {
-  static Operator* op = find_operator("aten::detach", "");
-  CHECK(Kind::Runtime, op, "aten::detach is not defined");
-  return *op;
+  static Operator& op = operator_named("aten::detach");
+  return op;
 }
 
 Tensor detached(const Tensor& t) {  // as the class says

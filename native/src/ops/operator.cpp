@@ -110,6 +110,12 @@ Operator* find_operator(const std::string& qualified_name, const std::string& ov
   return nullptr;
 }
 
+Operator& operator_named(std::string_view qualified_name, std::string_view overload) {
+  Operator* op = find_operator(std::string(qualified_name), std::string(overload));
+  CHECK(Kind::Runtime, op, "operator ", qualified_name, overload.empty() ? "" : ".", overload, " does not exist");
+  return *op;
+}
+
 Operator* add_operator(std::unique_ptr<Operator> op) {
   const std::string name = op->schema.qualified();
   CHECK(Kind::Runtime, !find_operator(name, op->schema.overload), "Tried to register an operator (", op->schema.text(),

@@ -3,6 +3,7 @@
 // Nothing here knows Python: what it keeps beside an operator stands in python/operator.h.
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -79,6 +80,11 @@ struct Operator {
   std::unordered_map<std::string, void*> overrides;  // dispatch key -> kernel of the interpreter, by torch.library
   std::vector<std::pair<const char*, uint64_t>> declines;  // why native kernels left calls to the body, and how often
 
+  // Another operator with what the interpreter keeps of this one; and what it has to do once the schema is there. `numbers`: which
+  // arguments a number may stand for, none where it is empty.
+  virtual std::unique_ptr<Operator> sharing() const { return std::make_unique<Operator>(); }
+  virtual void prepare(const std::vector<bool>& numbers = {}) { (void)numbers, read_schema(); }
+
   std::string full_name() const;  // "aten::add.Tensor", "aten::relu"
   void read_schema();             // the counts, slots and flags that follow from the schema
   void decline(const char*
@@ -90,6 +96,8 @@ extern void (*before_lookup)();  // lets loaded libraries' operators in; null un
 extern bool (*define_waiting)();
 
 Operator* find_operator(const std::string& qualified_name, const std::string& overload);
+Operator& operator_named(
+    std::string_view qualified_name, std::string_view overload = "");  // an error where there is none
 const std::vector<Operator*>& overloads(const std::string& qualified_name);
 const std::vector<Operator*>& public_overloads(const std::string& qualified_name);  // without those of torch.ops alone
 

@@ -2,19 +2,24 @@
 #include "ops/traits.h"
 
 #include <cstring>
+#include <memory>
+#include <string_view>
 #include <unordered_map>
 
 #include "core/error.h"
 #include "ops/out_dtype.h"
+#include "ops/value.h"
 
 namespace shim {
 namespace record_traits {
 namespace {
 
-template <class Value> struct Word {
+template <class T> struct Word {
   const char* word;
-  Value value;
+  T value;
 };
+
+using TraitReader = void (*)(Traits&, const Value&, const char* option);
 
 constexpr Word<CastPolicy> kAutocast[] = {{"lower_precision", CastPolicy::lower_precision},
     {"promote", CastPolicy::promote}, {"float32", CastPolicy::float32}, {"float32_cpu", CastPolicy::float32_cpu},
@@ -34,18 +39,18 @@ constexpr Word<OutResize> kResize[] = {
 constexpr Word<const char*> kOutDtype[] = {{"same", "Found dtype {O} but expected {R}"}, {"structured", kStructuredOut},
     {"kernel", "expected scalar type {R} but found {O}"}};
 
-const char* text(const TraitValue& value) {
-  const auto* s = std::get_if<const char*>(&value);
-  CHECK(Kind::Type, s && *s, "an option that is a text got another value");
-  return *s;
+const char* text(const Value& value) {
+  CHECK(Kind::Type, value.tag == Value::text, "an option that is a text got another value");
+  return value.chars;
 }
 
-template <auto field> void flag(Traits& t, const TraitValue& value, const char*) {
-  const bool* on = std::get_if<bool>(&value);
-  t.*field = on && *on;
+const char* text_or_none(const Value& value) { return value.tag == Value::none ? nullptr : text(value); }
+
+template <auto field> void flag(Traits& t, const Value& value, const char*) {
+  t.*field = value.tag == Value::boolean && value.i;
 }
-template <auto field> void name(Traits& t, const TraitValue& value, const char*) { t.*field = text(value); }
-template <auto field, auto& words> void word(Traits& t, const TraitValue& value, const char* option) {
+template <auto field> void name(Traits& t, const Value& value, const char*) { t.*field = text(value); }
+template <auto field, auto& words> void word(Traits& t, const Value& value, const char* option) {
   for (const auto& w : words)
     if (!std::strcmp(w.word, text(value))) {
       t.*field = w.value;
@@ -54,19 +59,18 @@ template <auto field, auto& words> void word(Traits& t, const TraitValue& value,
   fail(Kind::Type, option, " cannot be '", text(value), "'");
 }
 
-void out_dtype(Traits& t, const TraitValue& value, const char*) {
+void out_dtype(Traits& t, const Value& value, const char*) {
   t.out_dtype = text(value);
   for (const auto& w : kOutDtype)
     if (!std::strcmp(w.word, t.out_dtype)) t.out_dtype = w.value;
 }
 
-void number_overloads(Traits& t, const TraitValue& value, const char*) {
-  const auto& names = std::get<std::vector<const char*>>(value);
-  for (size_t i = 0; i < 3 && i < names.size(); ++i) t.number_overloads[i] = names[i];
+void number_overloads(Traits& t, const Value& value, const char*) {
+  for (size_t i = 0; i < 3 && i < value.size; ++i) t.number_overloads[i] = text_or_none(value.items[i]);
 }
 
-void old_orders(Traits& t, const TraitValue& value, const char*) {
-  t.old_orders = std::get<std::vector<const char*>>(value);
+void old_orders(Traits& t, const Value& value, const char*) {
+  for (const Value& order : std::span(value.items, value.size)) t.old_orders.push_back(text_or_none(order));
 }
 
 const std::unordered_map<std::string_view, TraitReader>& readers() {
@@ -89,9 +93,16 @@ const std::unordered_map<std::string_view, TraitReader>& readers() {
 }  // namespace
 }  // namespace record_traits
 
-TraitReader find_trait(std::string_view option) {
-  const auto reader = record_traits::readers().find(option);
-  return reader == record_traits::readers().end() ? nullptr : reader->second;
+const Traits* read_traits(const Value& options) {
+  std::unique_ptr<Traits> made;
+  for (uint32_t i = 0; i < options.size; ++i) {
+    const char* option = record_traits::text(options.items[2 * i]);
+    const auto reader = record_traits::readers().find(option);
+    if (reader == record_traits::readers().end()) continue;
+    if (!made) made = std::make_unique<Traits>();
+    reader->second(*made, options.items[2 * i + 1], option);
+  }
+  return made ? made.release() : &kNoTraits;
 }
 
 }  // namespace shim

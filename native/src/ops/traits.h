@@ -2,8 +2,6 @@
 // What a record says of its operator beside the schema; TRAITS in shim_torch/_impl/table/record.py explains each.
 #include <array>
 #include <cstdint>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 namespace shim {
@@ -45,9 +43,8 @@ struct Traits {
 
 inline const Traits kNoTraits{};
 
-// A value of a record's option: texts belong to the record, null is None.
-using TraitValue = std::variant<bool, const char*, std::vector<const char*>>;
-using TraitReader = void (*)(Traits&, const TraitValue&, const char* option);
-TraitReader find_trait(std::string_view option);  // null: only Python reads it
+struct Value;
+// What the options of a record say, a dict whose texts belong to the record; never freed. Those that only Python reads are left out.
+const Traits* read_traits(const Value& options);
 
 }  // namespace shim

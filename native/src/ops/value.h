@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/kernels.h"
+#include "ops/schema.h"
 
 namespace shim {
 
@@ -69,6 +70,9 @@ struct Value {
   Scalar other_number() const;
   const char* type_name() const;  // as Python calls it
 };
+
+class ValueRoom;
+Value default_of(const Argument&, ValueRoom&);  // of an argument that has one
 
 inline Value tensor_value(const Tensor& t) {  // of one that may be of a class of its own
   Value v(t.get());

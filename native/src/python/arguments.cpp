@@ -94,32 +94,6 @@ Operator* bind_arguments(
 
 namespace {
 
-PyObject* default_object(const Argument& a) {
-  const Default::Value& v = a.fallback->value;
-  if (std::holds_alternative<std::monostate>(v)) Py_RETURN_NONE;
-  if (auto* b = std::get_if<bool>(&v)) return PyBool_FromLong(*b);
-  if (auto* t = std::get_if<DType>(&v)) return dtype_object(*t);
-  if (auto* d = std::get_if<double>(&v)) return PyFloat_FromDouble(*d);
-  if (auto* i = std::get_if<int64_t>(&v)) {
-    if (a.type.base == ArgType::MemoryFormat) return memory_format_object(MemoryFormat(*i));
-    if (a.type.base == ArgType::Layout) return layout_object(int(*i));
-    if (a.type.base == ArgType::Float) return PyFloat_FromDouble(double(*i));
-    return PyLong_FromLongLong(*i);
-  }
-  if (auto* s = std::get_if<std::string>(&v)) {
-    if (a.type.base == ArgType::Device) return device_object(parse_device(*s));
-    return PyUnicode_FromString(s->c_str());
-  }
-  if (auto* l = std::get_if<std::vector<int64_t>>(&v)) {
-    if (a.type.base == ArgType::Tensor) return PyList_New(0);
-    return tuple_by(l->size(), [&](size_t i) { return PyLong_FromLongLong((*l)[i]); });
-  }
-  if (auto* l = std::get_if<std::vector<double>>(&v))
-    return tuple_by(l->size(), [&](size_t i) { return PyFloat_FromDouble((*l)[i]); });
-  auto& l = std::get<std::vector<bool>>(v);
-  return tuple_by(l.size(), [&](size_t i) { return PyBool_FromLong(l[i]); });
-}
-
 // NumPy's keywords for PyTorch's; PyTorch's functions take all of them.
 PyObject* numpy_words(const std::string& name) {
   static const std::unordered_map<std::string, std::vector<const char*>> words = {
@@ -131,17 +105,26 @@ PyObject* numpy_words(const std::string& name) {
 
 }  // namespace
 
-void prepare_slots(PythonOperator& op) {
-  op.read_schema();
-  op.slots.clear();
-  for (const Argument& a : op.schema.args) {
+std::unique_ptr<Operator> PythonOperator::sharing() const {
+  auto made = std::make_unique<PythonOperator>();
+  made->record = record;
+  made->run = run;
+  return made;
+}
+
+void PythonOperator::prepare(const std::vector<bool>& numbers) {
+  read_schema();
+  slots.clear();
+  for (const Argument& a : schema.args) {
     Slot s;
+    ValueRoom room;
     s.name = PyUnicode_InternFromString(a.name.c_str());
     s.is_self = a.name == "self" && !a.type.list;
     s.alternatives = numpy_words(a.name);
-    s.none_ok = op.schema.ns != "aten" && a.type.base == ArgType::Tensor && !a.type.list;
-    if (a.fallback) s.fallback = default_object(a);
-    op.slots.push_back(s);
+    s.none_ok = schema.ns != "aten" && a.type.base == ArgType::Tensor && !a.type.list;
+    s.number_ok = !numbers.empty() && numbers[slots.size()];
+    if (a.fallback) s.fallback = object_of(default_of(a, room));
+    slots.push_back(s);
   }
 }
 

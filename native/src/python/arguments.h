@@ -50,7 +50,6 @@ struct CallArgs {  // the vectorcall convention
 
 // The first overload that takes the arguments, in declaration order; null with TypeError set in PyTorch's words.
 Operator* bind_arguments(const std::vector<Operator*>& candidates, const char* name, Form, const CallArgs&, Bound&);
-void prepare_slots(PythonOperator&);  // names and defaults as Python objects; reads the schema
 
 Fit convert_argument(const Argument&, const Slot&, PyObject* value, size_t position, Bound&, PyObject** out);
 

@@ -1,23 +1,16 @@
 // torch.library's functions of the module.
+#include "abi/abi.h"
 #include "autograd/autograd.h"
 #include "python/dispatch.h"
 #include "python/owned_ref.h"
 #include "python/library_table.h"
 #include "python/module_function.h"
-#include "python/stable_values.h"
 
 namespace shim {
 
 namespace {
 
 using Text = std::string_view;
-
-Operator& find(Text qualified, Text overload) {
-  Operator* op = find_operator(std::string(qualified), std::string(overload));
-  CHECK(Kind::Runtime, op, "operator ", std::string(qualified), overload.empty() ? "" : ".", std::string(overload),
-      " does not exist");
-  return *op;
-}
 
 std::tuple<std::string, std::string> define_schema(Text ns, Text schema, std::optional<bool> ops_only) {
   Schema parsed = parse_schema(std::string(schema));
@@ -26,7 +19,7 @@ std::tuple<std::string, std::string> define_schema(Text ns, Text schema, std::op
   return {made.qualified(), made.overload};
 }
 
-void undefine_schema(Text qualified, Text overload) { remove_operator(&find(qualified, overload)); }
+void undefine_schema(Text qualified, Text overload) { remove_operator(&operator_named(qualified, overload)); }
 
 PyObject* implement(Text qualified, Text overload, Text key, PyObject* f) {  // None: no kernel
   if (key != "Meta") abi::note_python_kernel(std::string(qualified), std::string(overload));
@@ -34,11 +27,11 @@ PyObject* implement(Text qualified, Text overload, Text key, PyObject* f) {  // 
   return old ? static_cast<PyObject*>(old) : Py_NewRef(Py_None);
 }
 
-PyObject* kernels_of(Text qualified, Text overload) {  // {key: callable}
-  OwnedRef d = owned(PyDict_New());
-  for (auto& [key, f] : find(qualified, overload).overrides)
-    if (PyDict_SetItemString(d, key.c_str(), static_cast<PyObject*>(f)) < 0) return nullptr;
-  return d.give();
+std::map<std::string, PyObject*> kernels_of(Text qualified, Text overload) {  // {key: callable}
+  std::map<std::string, PyObject*> found;
+  for (auto& [key, f] : operator_named(qualified, overload).overrides)
+    found[key] = Py_NewRef(static_cast<PyObject*>(f));
+  return found;
 }
 
 void name_parts(Text qualified, Text overload, PyObject* body, const Value& names) {  // [(qualified, overload), ...]
@@ -52,7 +45,7 @@ void name_parts(Text qualified, Text overload, PyObject* body, const Value& name
         "_name_parts: expected pairs of names");
     parts.names.emplace_back(text(0), text(1));
   }
-  parts_of()[&find(qualified, overload)] = std::move(parts);
+  parts_of()[&operator_named(qualified, overload)] = std::move(parts);
 }
 
 PyObject* call_passing_over(PyObject* qualified, PyObject* callable, PyObject* positional, PyObject* keywords) {

@@ -10,19 +10,11 @@ namespace shim {
 
 namespace {
 
-PyObject* define(PyObject* record, std::optional<PyObject*> run) {
-  return define_record(record, run.value_or(nullptr));
-}
-
 void replace_run(std::vector<std::string> names, PyObject* old, PyObject* run) {
   for (const std::string& name : names)
     for (Operator* op : overloads(name))
       if (python_of(*op).run == old)
         python_of(*op).run = Py_NewRef(run);  // `old` stays: a thread may be about to call it
-}
-
-PyObject* derive(std::string_view schema, std::string_view name, std::string_view overload) {
-  return derive_operator(std::string(schema), std::string(name), std::string(overload));
 }
 
 PyObject* make_function(std::string_view qualified, std::optional<std::string_view> module) {
@@ -76,14 +68,9 @@ void set_waiting(std::optional<PyObject*> define) {
   define_waiting = waiting ? run_waiting : nullptr;
 }
 
-const ModulePart operators_functions{{function<&define>("define",
-                                          "define(record, run=None): adds a record's operators; the names they got, "
-                                          "without the namespace."),
-    function<&replace_run>(
-        "replace_run", "replace_run([qualified, ...], old, run): operators of these names that run `old` run `run`."),
-    function<&derive>("derive",
-        "derive(schema, qualified, overload): torch.ops gets an overload made of another: with out=, in place, or with "
-        "numbers for tensors."),
+const ModulePart operators_functions{{function<&replace_run>("replace_run",
+                                          "replace_run([qualified, ...], old, run): operators of these names that run "
+                                          "`old` run `run`."),
     function<&make_function>("function", "function(\"aten::add\", module=\"torch\"): the callable torch.add."),
     function<&make_method>("method", "method(\"aten::add\"): the descriptor Tensor.add."),
     function<&make_symbol>("symbol_method",

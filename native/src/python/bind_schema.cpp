@@ -38,16 +38,14 @@ PyObject* schema_data(const PythonOperator& op) {
 }
 
 PyObject* operator_schema(std::string_view qualified, std::string_view overload) {
-  Operator* op = find_operator(std::string(qualified), std::string(overload));
-  CHECK(Kind::Runtime, op, "operator ", qualified, ".", overload, " does not exist");
-  return schema_data(python_of(*op));
+  return schema_data(python_of(operator_named(qualified, overload)));
 }
 
 PyObject* parsed(std::string_view text) {
   PythonOperator op;
   op.schema = parse_schema(std::string(text));
-  prepare_slots(op);
-  return PyErr_Occurred() ? nullptr : schema_data(op);
+  op.prepare();
+  return schema_data(op);
 }
 
 PyObject* text_of(std::string_view s) { return PyUnicode_FromStringAndSize(s.data(), Py_ssize_t(s.size())); }

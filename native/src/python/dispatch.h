@@ -22,7 +22,5 @@ void install_calls();  // call.cpp
 // define.cpp
 std::vector<Formula> formulas_of(PyObject* dict);  // {"input, input": callable}
 void attach_formulas(PythonOperator& op);  // those of a record whose module was not imported when it was defined
-PyObject* define_record(PyObject* record, PyObject* run);
-PyObject* derive_operator(const std::string& schema, const std::string& of, const std::string& overload);
 
 }  // namespace shim

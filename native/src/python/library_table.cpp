@@ -13,8 +13,7 @@ namespace shim {
 namespace {
 
 void learn_parts() {
-  OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.transforms.torch_dispatch"));
-  owned(PyObject_CallMethod(module, "name_parts", nullptr));
+  owned(PyObject_CallNoArgs(imported("shim_torch._impl.transforms.torch_dispatch", "name_parts")));
 }
 
 // For a compiled function an operator of a library's own is one step, whatever its kernel does.
@@ -61,8 +60,7 @@ void call_parts(const Operator& op, void* body, const Value* args, size_t n, Res
 std::unique_ptr<Operator> operator_of(Schema schema) {
   auto op = std::make_unique<PythonOperator>();
   op->schema = std::move(schema);
-  prepare_slots(*op);
-  if (PyErr_Occurred()) throw PythonError();
+  op->prepare();
   return op;
 }
 

@@ -25,6 +25,9 @@ struct PythonOperator final : Operator {  // every one in the table
   PyObject* run = nullptr;             // Python callable: bound arguments in schema order -> result
   PyObject* dispatch_parts = nullptr;  // what it runs as where __torch_dispatch__ looks on: PyTorch has a composite
   PyObject* sparse_run = nullptr;
+
+  std::unique_ptr<Operator> sharing() const override;  // references are shared, for as long as the table lives
+  void prepare(const std::vector<bool>& numbers = {}) override;  // slots of the schema; throws PythonError
 };
 inline PythonOperator& python_of(Operator& op) { return static_cast<PythonOperator&>(op); }
 inline const PythonOperator& python_of(const Operator& op) { return static_cast<const PythonOperator&>(op); }

@@ -4,8 +4,7 @@ namespace shim {
 
 CallSchema::CallSchema(const char* signature) {
   op_.schema = parse_schema(std::string(signature) + " -> ()");
-  prepare_slots(op_);
-  if (PyErr_Occurred()) throw PythonError();
+  op_.prepare();
 }
 
 bool CallSchema::bind(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names, Bound& bound) const {
