@@ -99,6 +99,7 @@ struct Host {
   void (*set_stream)(void* stream, int device) = nullptr;
   void* (*pool_stream)(bool high_priority, int device) = nullptr;
   Device (*generator_device)(void* generator) = nullptr;
+  void (*rethrow)() = nullptr;  // throws a KeyboardInterrupt that an operator met inside of this thread's kernel
 };
 Host& host();
 

@@ -156,8 +156,12 @@ Value value_in(const ShimCell& c, ValueRoom& room, const ArgType* wanted) {
       v.size = c.n;
       return v;
     }
-    default:
-      return sequence_in(c, room, c.tag == SHIM_TENSORS || c.tag == SHIM_LIST ? Value::tensors : Value::list, c.n);
+    default: {
+      const bool changeable = c.tag == SHIM_TENSORS || c.tag == SHIM_LIST, tuple = c.im == SHIM_TUPLE && changeable;
+      Value v = sequence_in(c, room, changeable && !tuple ? Value::tensors : Value::list, c.n);
+      if (tuple) v.width = Value::as_tuple;
+      return v;
+    }
   }
 }
 
@@ -210,3 +214,7 @@ void release_cell(ShimCell& c) noexcept {
 }
 
 }  // namespace shim
+
+void shim_cxx_release(ShimCell* cells, size_t n) {
+  for (size_t i = 0; i < n; ++i) shim::release_cell(cells[i]);
+}

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "abi/extension_host.h"
 #include "abi/results.h"
 #include "dispatch/call_values.h"
 #include "dispatch/library.h"
@@ -66,7 +67,8 @@ std::unordered_map<std::string, std::vector<int32_t>>& tags() {
 
 }  // namespace
 
-std::vector<Implementation> take_over_definitions() {
+void take_over_libraries() {
+  if (!any_news()) return;
   News news = take_news();
   for (auto& p : news.problems) problems().push_back(p);
   for (auto& d : news.definitions) {
@@ -75,7 +77,8 @@ std::vector<Implementation> take_over_definitions() {
       define_operator(std::move(d.schema));
     } catch (const Error& e) { problems().push_back(str(e.what(), " (", d.file, ":", d.line, ")")); }
   }
-  return std::move(news.implementations);
+  for (auto& i : news.implementations)
+    put_kernel(i.qualified, i.overload, i.key, stable_kernel(i.kernel, i.qualified, i.overload));
 }
 
 std::vector<std::string> take_problems() { return std::exchange(problems(), {}); }

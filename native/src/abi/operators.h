@@ -8,9 +8,8 @@ namespace shim::abi {
 void run_operator(const char* name, const char* overload, Cell* stack, bool internal);
 const Schema* schema_of_operator(const char* name, const char* overload);  // null: it is not there
 
-// What libraries registered since the last time: their operators are defined. The kernels of these are left to the caller.
-std::vector<Implementation> take_over_definitions();
-std::vector<std::string> take_problems();                                                 // with their schemas
+void take_over_libraries();                // what libraries registered since the last time enters the operator table
+std::vector<std::string> take_problems();  // with their schemas
 std::vector<std::string> tags_of(std::string_view qualified, std::string_view overload);  // that a library gave
 
 }  // namespace shim::abi

@@ -21,6 +21,7 @@ enum class Kind {
   Assertion,
   Buffer,
   ZeroDivision,
+  Memory,
   Accelerator  // of a device's driver: its error's number is the code
 };
 

@@ -9,7 +9,7 @@ namespace shim {
 struct InterpreterLock {
   void* (*release)() = nullptr;       // null: this thread does not hold it
   void (*take)(void* was) = nullptr;  // what release() gave
-  int (*hold)() = nullptr;            // for a thread that may not hold it yet
+  int (*hold)() = nullptr;            // for a thread that may not hold it yet; -1: the interpreter has ended
   void (*let_go)(int was) = nullptr;  // what hold() gave
 };
 inline InterpreterLock interpreter_lock;
@@ -29,7 +29,8 @@ class LockKept {
 
 class Unlocked {
  public:
-  Unlocked() : was_(interpreter_lock.release && !LockKept::here ? interpreter_lock.release() : nullptr) {}
+  Unlocked() : Unlocked(!LockKept::here) {}
+  explicit Unlocked(bool now) : was_(interpreter_lock.release && now ? interpreter_lock.release() : nullptr) {}
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
   ~Unlocked() {
@@ -42,12 +43,13 @@ class Unlocked {
 
 class Locked {
  public:
-  Locked() : was_(interpreter_lock.hold ? interpreter_lock.hold() : 0) {}
+  Locked() : was_(interpreter_lock.hold ? interpreter_lock.hold() : -1) {}
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
   ~Locked() {
     if (interpreter_lock.let_go) interpreter_lock.let_go(was_);
   }
+  bool is_there() const { return was_ >= 0; }  // false: no interpreter, or it has ended
 
  private:
   int was_;

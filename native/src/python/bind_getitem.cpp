@@ -111,10 +111,8 @@ PyObject* indexing_methods(PyObject* get, PyObject* set) {
                                                   : nullptr;
 }
 
-PyMethodDef getitem_functions[] = {function<&indexing_methods>("indexing_methods"), {}};
+const ModulePart getitem_functions{{function<&indexing_methods>("indexing_methods")}};
 
 }  // namespace
-
-int bind_getitem(PyObject* module) { return PyModule_AddFunctions(module, getitem_functions); }
 
 }  // namespace shim

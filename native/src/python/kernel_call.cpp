@@ -22,11 +22,7 @@ void release_object(void* o) {
 const char* type_name_of(void* o) { return Py_TYPE(static_cast<PyObject*>(o))->tp_name; }
 
 PyObject* default_generator() {
-  static PyObject* found = [] {
-    OwnedRef module{PyImport_ImportModule("shim_torch._impl.tensor.generator")};
-    return module.o ? PyObject_GetAttrString(module.o, "default_generator") : nullptr;
-  }();
-  if (!found) throw PythonError();
+  static PyObject* found = imported("shim_torch._impl.tensor.generator", "default_generator").give();
   return found;
 }
 
@@ -44,13 +40,12 @@ Mersenne* numbers_of(void* generator, void** held) {
 
 void copy_with_cupy(const Tensor& self, const Tensor& src) {
   GilAcquire gil;
-  OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.arrays.cupy_arrays"));
   OwnedRef to = owned(wrap(self)), from = owned(wrap(src));
-  owned(PyObject_CallMethod(module.o, "copy", "OO", to.o, from.o));
+  owned(PyObject_CallFunction(imported("shim_torch._impl.arrays.cupy_arrays", "copy"), "OO", to.o, from.o));
 }
 
 int install_kernel_calls(PyObject*) {
-  interpreter_lock = {release_lock, take_lock, [] { return Py_IsInitialized() ? int(PyGILState_Ensure()) : -1; },
+  interpreter_lock = {release_lock, take_lock, [] { return python_lives() ? int(PyGILState_Ensure()) : -1; },
       [](int was) {
         if (was >= 0) PyGILState_Release(PyGILState_STATE(was));
       }};

@@ -3,18 +3,16 @@
 
 #include "dispatch/library.h"
 #include "python/arguments.h"
+#include "python/library_code.h"
 #include "python/lent_objects.h"
 #include "python/shown_call.h"
-#include "python/stable_values.h"
 #include "trace/running.h"
 
 namespace shim {
 
 namespace {
 
-void learn_parts() {
-  owned(PyObject_CallNoArgs(imported("shim_torch._impl.transforms.torch_dispatch", "name_parts")));
-}
+void learn_parts() { owned(PyObject_CallNoArgs(imported("shim_torch._impl.transforms.torch_dispatch", "name_parts"))); }
 
 // For a compiled function an operator of a library's own is one step, whatever its kernel does.
 struct OneStep {
@@ -29,11 +27,11 @@ struct OneStep {
 };
 
 // Calls a Python kernel as PyTorch does: without defaults, keyword-only arguments by keyword.
-PyObject* called(const Operator& op, PyObject* f, PyObject* const* args, size_t n) {
+PyObject* called(const Operator& op, PyObject* f, const Value* args, size_t n) {
   OneStep step(op);
-  if (Py_TYPE(f) == StableKernelType) return call_stable(op.schema, kernel_of(f), args, n);
+  if (const auto* code = held_in<LibraryCode>(f)) return call_code(**code, &op.schema, args, n);
   OwnedRef positional, keywords;
-  if (!shown_arguments(op, args, n, &positional.o, &keywords.o)) return nullptr;
+  if (!shown_arguments(op, LentObjects(op, args, n).data(), n, &positional.o, &keywords.o)) return nullptr;
   return PyObject_Call(f, positional.o, keywords.o);
 }
 
@@ -50,7 +48,7 @@ PyObject* checked_result(const Operator& op, PyObject* r) {
 }
 
 void call_kernel(const Operator& op, void* f, const Value* args, size_t n, Result& r) {
-  hold(r, checked_result(op, called(op, static_cast<PyObject*>(f), LentObjects(op, args, n).data(), n)));
+  hold(r, checked_result(op, called(op, static_cast<PyObject*>(f), args, n)));
 }
 
 void call_parts(const Operator& op, void* body, const Value* args, size_t n, Result& r) {

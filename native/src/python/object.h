@@ -105,11 +105,8 @@ int bind_tensor(PyObject* module);
 int bind_storage(PyObject* module);
 int bind_operators(PyObject* module);  // the types of their callables
 int bind_autograd(PyObject* module);
-int bind_getitem(PyObject* module);
 int bind_body(PyObject* module);
-int bind_stable_abi(PyObject* module);  // compiled operator libraries
-int bind_triton(PyObject* module);      // launches of Triton kernels
-int bind_cxx(PyObject* module);         // extensions compiled against our C++ headers
+int bind_triton(PyObject* module);  // launches of Triton kernels
 int bind_trace(PyObject* module);
 
 // --- entries of the tables that a type or a module is made of ---

@@ -112,8 +112,10 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return PyErr_SetString(
                PyExc_RuntimeError, "Cannot directly construct TensorBase; subclass it and then construct that"),
            nullptr;
-  const OwnedRef module{PyImport_ImportModule("shim_torch._impl.tensor.constructor")};
-  return module.o ? PyObject_CallMethod(module, "construct", "OOO", type, args, kwargs ? kwargs : Py_None) : nullptr;
+  return guarded([&] {
+    const OwnedRef construct = imported("shim_torch._impl.tensor.constructor", "construct");
+    return PyObject_CallFunction(construct, "OOO", type, args, kwargs ? kwargs : Py_None);
+  });
 }
 
 PyMemberDef members[] = {offset_member("__dictoffset__", offsetof(PyTensor, dict)),
@@ -223,7 +225,7 @@ void raise(const Error& e) {
       {Kind::Index, PyExc_IndexError}, {Kind::NotImplemented, PyExc_NotImplementedError},
       {Kind::Attribute, PyExc_AttributeError}, {Kind::Overflow, PyExc_OverflowError},
       {Kind::Assertion, PyExc_AssertionError}, {Kind::Buffer, PyExc_BufferError},
-      {Kind::ZeroDivision, PyExc_ZeroDivisionError}};
+      {Kind::ZeroDivision, PyExc_ZeroDivisionError}, {Kind::Memory, PyExc_MemoryError}};
   if (e.kind() == Kind::Accelerator && accelerator_error_type) return raise_accelerator_error(e);
   PyObject* type = e.kind() == Kind::OutOfMemory && out_of_memory_type ? out_of_memory_type : PyExc_RuntimeError;
   for (const auto& [kind, known] : types)

@@ -120,8 +120,8 @@ PyObject* dict_object(const Value& v) {
 }
 
 PyObject* stream_object(const Value& v) {
-  OwnedRef module = owned(PyImport_ImportModule("shim_torch._impl.extensions.cxx_function"));
-  return PyObject_CallMethod(module, "stream", "Li", static_cast<long long>(v.i), int(int32_t(v.size)));
+  const OwnedRef make = imported("shim_torch._impl.extensions.cxx_function", "stream");
+  return PyObject_CallFunction(make, "Li", static_cast<long long>(v.i), int(int32_t(v.size)));
 }
 
 PyObject* made_object(const Value& v) {

@@ -212,19 +212,18 @@ def report_problems(path: str) -> None:
         warnings.warn(f"{os.path.basename(path)}: {problem}", stacklevel=4)
 
 
-def _set_stream(stream: int, device: int) -> None:
-    from shim_torch._impl.cuda.streams import Stream, set_stream
+def set_stream(stream: int, device: int) -> None:
+    """Makes a cudaStream_t the current stream of its device, for compiled kernels."""
+    from shim_torch._impl.cuda import streams
 
-    set_stream(Stream(stream_ptr=stream, device_index=device))
+    streams.set_stream(streams.Stream(stream_ptr=stream, device_index=device))
 
 
-def _pool_stream(high_priority: bool, device: int) -> int:
+def pool_stream(high_priority: bool, device: int) -> int:
+    """A new stream of a device (negative: the current one), as a number."""
     from shim_torch._impl.cuda.streams import Stream
 
     return int(Stream(device=None if device < 0 else device, priority=-1 if high_priority else 0).cuda_stream)
-
-
-_core._stream_hooks(_set_stream, _pool_stream)
 
 
 @contextmanager
