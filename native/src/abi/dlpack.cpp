@@ -50,6 +50,18 @@ void fill_dlpack(DLTensor* out, const TensorImpl& t) {
       const_cast<int64_t*>(t.sizes_data()), const_cast<int64_t*>(t.strides_data()), 0};
 }
 
+void check_exported(const TensorImpl& t) {
+  CHECK(Kind::Buffer, !is_sparse(t), "Can't export tensors with layout other than torch.strided");
+  CHECK(Kind::Buffer, !t.requires_grad(), "Can't export tensors that require gradient, use tensor.detach()");
+  CHECK(Kind::Buffer, !t.is_conj, "Can't export tensors with the conjugate bit set");
+}
+
+void check_exported_to(const TensorImpl& t, int type, int id) {
+  const DLDevice own = dlpack_device(t.device());
+  CHECK(Kind::Buffer, type == own.device_type && (id == own.device_id || type == kDlCpu), "cannot move (tensor from ",
+      to_string(t.device()), ") to DLPack device (", type, ", ", id, "): copy it there first");
+}
+
 // The tensor whose memory a capsule lends is kept by the capsule's context; its sizes must not change meanwhile, so an
 // alias is kept, not the tensor itself.
 template <class Managed> Managed* dlpack_of(const TensorImpl& t) {
@@ -71,6 +83,9 @@ template DLManagedTensor* dlpack_of(const TensorImpl&);
 template DLManagedTensorVersioned* dlpack_of(const TensorImpl&);
 
 template <class Managed> Tensor from_dlpack(Managed* m) {
+  if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>)
+    CHECK(Kind::Buffer, m->version.major <= 1, "from_dlpack: unsupported DLPack version ", m->version.major, ".",
+        m->version.minor);
   DLTensor& d = m->dl_tensor;
   Device where;
   if (d.device.device_type == kDlCuda || d.device.device_type == kDlCudaManaged)

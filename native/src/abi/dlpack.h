@@ -59,6 +59,8 @@ struct DLPackExchangeAPI {
 
 DLDevice dlpack_device(Device);
 void fill_dlpack(DLTensor* out, const TensorImpl&);
+void check_exported(const TensorImpl&);  // BufferError where a tensor is not to be lent
+void check_exported_to(const TensorImpl&, int device_type, int device_id);
 // A tensor lent to others, until they call the deleter; Managed: DLManagedTensor or DLManagedTensorVersioned.
 template <class Managed> Managed* dlpack_of(const TensorImpl&);
 template <class Managed> Tensor from_dlpack(Managed*);  // over somebody's memory, released by their deleter

@@ -11,7 +11,7 @@
 #include "cpu/kernel_table.h"
 #include "cpu/loops.h"
 #include "cpu/parallel.h"
-#include "ops/kernels.h"
+#include "ops/elements.h"
 #include "ops/device_copy.h"
 
 namespace shim {
@@ -221,18 +221,7 @@ Scalar item(const Tensor& self) {
     host = empty({}, self->dtype(), Device{});
     copy_(host, view(*self, {}));
   }
-  Scalar n;
-  const DType t = self->dtype();
-  const char* p = static_cast<const char*>(host->data());
-  if (is_integral(t, true)) {
-    n.type = t == DType::b8 ? Scalar::Bool : Scalar::Int;
-    (*converter(t, DType::i64))(p, 0, reinterpret_cast<char*>(&n.i), 8, 1);
-  } else {
-    n.type = is_complex(t) ? Scalar::Complex : Scalar::Float;
-    n.f = load_as_double(p, t);
-    if (is_complex(t)) n.imag = load_as_double(p + itemsize(t) / 2, t);
-  }
-  return n;
+  return load_number(host->data(), self->dtype());
 }
 
 }  // namespace shim

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "cpu/convert.h"
-#include "ops/kernels.h"
+#include "ops/elements.h"
 
 namespace shim {
 namespace {
@@ -40,6 +40,18 @@ double load_as_double(const void* p, DType t) {
     case DType::f8e8m0fnu: return to_float(read_element<Float8E8M0>(p));
     default: fail(Kind::NotImplemented, "\"item\" not implemented for '", scalar_name(t), "'");
   }
+}
+
+Scalar load_number(const void* p, DType t) {
+  if (t == DType::b8) return {Scalar::Bool, read_element<uint8_t>(p) != 0};
+  if (t == DType::i64 || t == DType::u64) {
+    const auto i = read_element<int64_t>(p);
+    return {.type = Scalar::Int, .i = i, .big = t == DType::u64 && i < 0};
+  }
+  const double d = load_as_double(p, t);
+  if (is_integral(t)) return {Scalar::Int, int64_t(d)};
+  if (!is_complex(t)) return {Scalar::Float, 0, d};
+  return {Scalar::Complex, 0, d, load_as_double(static_cast<const char*>(p) + itemsize(t) / 2, t)};
 }
 
 void store_number(void* p, DType t, Scalar n) {

@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/few.h"
+#include "ops/array_rules.h"
 #include "ops/kernels.h"
 #include "python/body_plan.h"
 #include "python/dispatch.h"
-#include "python/owned_ref.h"
+#include "python/module_function.h"
 #include "python/numpy_state.h"
 
 namespace shim {
@@ -34,38 +36,20 @@ bool on_cpu(const BodyPlan& p, PyObject* const* bound, size_t n) {
 }
 
 OwnedRef ask(const BodyRule& r, const std::vector<bool>& tensor, PyObject* const* bound, size_t n) {
-  PyObject* inline_[16];
-  std::vector<PyObject*> many;
-  PyObject** args = inline_;
-  size_t count = 0;
-  auto put = [&](PyObject* o) {
-    if (count == 16 && args == inline_) many.assign(inline_, inline_ + 16), args = nullptr;
-    if (args)
-      inline_[count] = o;
-    else
-      many.push_back(o);
-    ++count;
-  };
+  Few<PyObject*, 16> args;
   if (!r.takes_all) {
-    for (int i : r.at) put(bound[i]);
+    for (int i : r.at) args.push_back(bound[i]);
   } else {
     for (size_t i = 0; i < n; ++i) {
       if (!tensor[i] || bound[i] == Py_None) continue;
       if (!PyList_CheckExact(bound[i]))
-        put(bound[i]);
+        args.push_back(bound[i]);
       else
         for (Py_ssize_t k = 0; k < PyList_GET_SIZE(bound[i]); ++k)
-          if (PyObject* item = PyList_GET_ITEM(bound[i], k); item != Py_None) put(item);
+          if (PyObject* item = PyList_GET_ITEM(bound[i], k); item != Py_None) args.push_back(item);
     }
   }
-  OwnedRef answer(PyObject_Vectorcall(r.function, args ? args : many.data(), count, nullptr));
-  if (!answer.o) throw PythonError();
-  return answer;
-}
-
-DType wider(DType t) {  // low precision is computed one step up and rounded once, at the end
-  if (t == DType::c32) return DType::c64;
-  return t == DType::f16 || (is_floating(t) && itemsize(t) == 1) || t == DType::bf16 ? DType::f32 : t;
+  return owned(PyObject_Vectorcall(r.function, args.data(), args.size(), nullptr));
 }
 
 PyObject* array_over(PyObject* tensor, DType wanted) {  // wanted undefined: as it is
@@ -81,7 +65,7 @@ OwnedRef argument(const BodyRunner& self, PyObject* value, bool keep, DType comp
     const DType own = unwrap(value)->dtype();
     made = array_over(value, keep                          ? (own == DType::c32 ? DType::c64 : DType::undefined)
                              : compute != DType::undefined ? compute
-                                                           : wider(own));
+                                                           : computed_in(own));
   } else if (PyList_CheckExact(value)) {
     made = list_by(size_t(PyList_GET_SIZE(value)),
         [&](size_t i) { return argument(self, PyList_GET_ITEM(value, i), keep, compute, wide).give(); });
@@ -91,8 +75,7 @@ OwnedRef argument(const BodyRunner& self, PyObject* value, bool keep, DType comp
     PyObject* both[2] = {value, wide};
     made = PyObject_Vectorcall(self.scalar, both, 2, nullptr);
   }
-  if (!made) throw PythonError();
-  return OwnedRef(made);
+  return owned(made);
 }
 
 bool same_sizes(PyObject* shape, PyArrayObject* a) {
@@ -104,21 +87,17 @@ bool same_sizes(PyObject* shape, PyArrayObject* a) {
   return true;
 }
 
-char kind_of(DType t) { return t == DType::b8 ? 'b' : is_complex(t) ? 'c' : is_floating(t) ? 'f' : 'i'; }
-
 // The tensor of one result; null without an error: Python's to finish.
 PyObject* adopted(PyObject* value, PyObject* shape, PyObject* dtype, const std::vector<OwnedRef>& arrays) {
   if (!PyArray_CheckExact(value)) {
     if (!PyArray_IsScalar(value, Generic)) return nullptr;
-    OwnedRef zero_d(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
-    if (!zero_d.o) throw PythonError();
-    return adopted(zero_d.o, shape, dtype, arrays);
+    return adopted(owned(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr)), shape, dtype, arrays);
   }
   auto* a = reinterpret_cast<PyArrayObject*>(value);
   if (shape && shape != Py_None && !same_sizes(shape, a)) return nullptr;
   if (!dtype || !is_dtype(dtype) || !PyArray_IS_C_CONTIGUOUS(a) || !PyArray_ISNOTSWAPPED(a)) return nullptr;
   const DType wanted = dtype_of(dtype), own = dtype_of_array(value);
-  if (own == DType::undefined || (kind_of(own) != kind_of(wanted) && own != wanted)) return nullptr;
+  if (own == DType::undefined || (kind_of_number(own) != kind_of_number(wanted) && own != wanted)) return nullptr;
   Dims sizes(PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a));
   bool ours = own == wanted && !PyArray_BASE(a) && PyArray_ISWRITEABLE(a) &&
               reinterpret_cast<uintptr_t>(PyArray_DATA(a)) % 64 == 0;
@@ -160,9 +139,8 @@ PyObject* finished(const BodyRunner& self, const BodyPlan& p, OwnedRef& value, O
     });
     if (all) return all;
   }
-  OwnedRef inputs(PyTuple_New(Py_ssize_t(n))), made(PyList_New(Py_ssize_t(arrays.size())));
-  for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(inputs.o, Py_ssize_t(i), Py_NewRef(bound[i]));
-  for (size_t i = 0; i < arrays.size(); ++i) PyList_SET_ITEM(made.o, Py_ssize_t(i), Py_NewRef(arrays[i].o));
+  const OwnedRef inputs = owned(tuple_of_lent(bound, n));
+  const OwnedRef made = owned(list_by(arrays.size(), [&](size_t i) { return Py_NewRef(arrays[i].o); }));
   PyObject* args[6] = {p.python, value.o, shape.o ? shape.o : Py_None, result ? result : Py_None, inputs.o, made.o};
   return PyObject_Vectorcall(self.finish, args, 6, nullptr);
 }
@@ -170,8 +148,7 @@ PyObject* finished(const BodyRunner& self, const BodyPlan& p, OwnedRef& value, O
 PyObject* run_body(BodyRunner& self, PyObject* const* bound, size_t n) {
   const BodyPlan& p = *plan_of(self);
   if (!error_variable || !on_cpu(p, bound, n)) {
-    OwnedRef all(PyTuple_New(Py_ssize_t(n)));
-    for (size_t i = 0; i < n; ++i) PyTuple_SET_ITEM(all.o, Py_ssize_t(i), Py_NewRef(bound[i]));
+    const OwnedRef all = owned(tuple_of_lent(bound, n));
     PyObject* args[2] = {p.python, all.o};
     return PyObject_Vectorcall(self.execute, args, 2, nullptr);
   }
@@ -183,7 +160,7 @@ PyObject* run_body(BodyRunner& self, PyObject* const* bound, size_t n) {
     compute = PyTuple_GET_ITEM(rule.o, 0);
     result = PyTuple_GET_ITEM(rule.o, 1);
   }
-  const DType wide = compute && is_dtype(compute) ? wider(dtype_of(compute)) : DType::undefined;
+  const DType wide = compute && is_dtype(compute) ? computed_in(dtype_of(compute)) : DType::undefined;
   OwnedRef wide_object(wide == DType::undefined ? nullptr : dtype_object(wide));
   std::vector<OwnedRef> arrays(n);
   for (size_t i = 0; i < n; ++i)
@@ -207,74 +184,59 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* k
   });
 }
 
-PyTypeObject runner_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+PyTypeObject* RunnerType;
 
-// body_runner(make_plan, execute, finish, scalar): a callable of bound arguments. Runners live as long as the table.
-PyObject* body_runner(PyObject*, PyObject* args) {
-  PyObject *make_plan, *execute, *finish, *scalar;
-  if (!PyArg_ParseTuple(args, "OOOO", &make_plan, &execute, &finish, &scalar)) return nullptr;
-  auto* r = PyObject_GC_New(BodyRunner, &runner_type);
-  if (!r) return nullptr;
+// Runners live as long as the table.
+PyObject* body_runner(PyObject* make_plan, PyObject* execute, PyObject* finish, PyObject* scalar) {
+  const OwnedRef made = owned(RunnerType->tp_alloc(RunnerType, 0));
+  auto* r = reinterpret_cast<BodyRunner*>(made.o);
   r->vectorcall = call;
   r->make_plan = Py_NewRef(make_plan);
   r->execute = Py_NewRef(execute);
   r->finish = Py_NewRef(finish);
   r->scalar = Py_NewRef(scalar);
-  r->plan = nullptr;
-  PyObject_GC_Track(reinterpret_cast<PyObject*>(r));
-  return reinterpret_cast<PyObject*>(r);
+  return Py_NewRef(made.o);
 }
 
 int traverse_runner(PyObject* self, visitproc visit, void* arg) {
   auto* r = reinterpret_cast<BodyRunner*>(self);
-  for (PyObject* o : {r->make_plan, r->execute, r->finish, r->scalar}) Py_VISIT(o);
-  if (!r->plan) return 0;
-  for (PyObject* o :
-      {r->plan->python, r->plan->body, r->plan->keywords, r->plan->shape.function, r->plan->dtype.function})
-    Py_VISIT(o);
-  return 0;
+  const BodyPlan* p = r->plan;
+  const int own = visit_each(visit, arg, Py_TYPE(self), r->make_plan, r->execute, r->finish, r->scalar);
+  return own || !p ? own
+                   : visit_each(visit, arg, p->python, p->body, p->keywords, p->shape.function, p->dtype.function);
 }
 
 int clear_runner(PyObject* self) {
   auto* r = reinterpret_cast<BodyRunner*>(self);
-  Py_CLEAR(r->make_plan);
-  Py_CLEAR(r->execute);
-  Py_CLEAR(r->finish);
-  Py_CLEAR(r->scalar);
-  const std::unique_ptr<BodyPlan> plan(std::exchange(r->plan, nullptr));
-  if (!plan) return 0;
-  for (PyObject* o : {plan->python, plan->body, plan->keywords, plan->shape.function, plan->dtype.function})
-    Py_XDECREF(o);
-  return 0;
+  const std::unique_ptr<BodyPlan> p(std::exchange(r->plan, nullptr));
+  if (p) clear_each(p->python, p->body, p->keywords, p->shape.function, p->dtype.function);
+  return clear_each(r->make_plan, r->execute, r->finish, r->scalar);
 }
 
 void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   clear_runner(self);
-  PyObject_GC_Del(self);
+  free_object(self);
 }
 
-PyMethodDef body_functions[] = {
-    {"body_runner", body_runner, METH_VARARGS, "The native runner of a kernel record's body."}, {}};
+PyMemberDef runner_members[] = {offset_member("__vectorcalloffset__", offsetof(BodyRunner, vectorcall)), {}};
+PyType_Slot runner_slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse_runner),
+    slot(Py_tp_clear, clear_runner), slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, runner_members}, {}};
+PyType_Spec runner_spec{"shim_torch._impl.native._core.BodyRunner", sizeof(BodyRunner), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    runner_slots};
 
-int load_numpy_for_body() {
+int load_numpy_for_body(PyObject*) {
   import_array1(-1);
-  return 0;
+  RunnerType = add_type(nullptr, runner_spec);
+  return RunnerType && load_state() ? 0 : -1;
 }
+
+const ModulePart body_functions{{function<&body_runner>("body_runner",
+                                    "(make_plan, execute, finish, scalar): the native runner of a kernel record's "
+                                    "body, a callable of bound arguments.")},
+    load_numpy_for_body};
 
 }  // namespace
-
-int bind_body(PyObject* module) {
-  runner_type.tp_name = "shim_torch._impl.native._core.BodyRunner";
-  runner_type.tp_basicsize = sizeof(BodyRunner);
-  runner_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
-  runner_type.tp_vectorcall_offset = offsetof(BodyRunner, vectorcall);
-  runner_type.tp_call = PyVectorcall_Call;
-  runner_type.tp_dealloc = dealloc;
-  runner_type.tp_traverse = traverse_runner;
-  runner_type.tp_clear = clear_runner;
-  if (PyType_Ready(&runner_type) < 0 || load_numpy_for_body() < 0 || !load_state()) return -1;
-  return PyModule_AddFunctions(module, body_functions);
-}
 
 }  // namespace shim

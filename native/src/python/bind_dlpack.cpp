@@ -1,6 +1,5 @@
 // Memory shared with others: DLPack both ways and its C exchange API.
 #include "abi/dlpack.h"
-#include "core/sparse.h"
 #include "python/module_parameters.h"
 #include "python/object_methods.h"
 
@@ -8,26 +7,38 @@ namespace shim {
 
 namespace {
 
-constexpr const char *kName = "dltensor", *kUsed = "used_dltensor", *kNameV = "dltensor_versioned",
-                     *kUsedV = "used_dltensor_versioned";
+template <class Managed> struct CapsuleNames {
+  static constexpr const char *fresh = "dltensor", *used = "used_dltensor";
+};
+template <> struct CapsuleNames<DLManagedTensorVersioned> {
+  static constexpr const char *fresh = "dltensor_versioned", *used = "used_dltensor_versioned";
+};
+
+template <class Managed> Managed* managed_in(PyObject* capsule) {  // null: of the other kind, or consumed
+  const char* name = CapsuleNames<Managed>::fresh;
+  return PyCapsule_IsValid(capsule, name) ? static_cast<Managed*>(PyCapsule_GetPointer(capsule, name)) : nullptr;
+}
 
 void drop_capsule(PyObject* capsule) {
-  if (PyCapsule_IsValid(capsule, kName)) {
-    auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, kName));
-    m->deleter(m);
-  } else if (PyCapsule_IsValid(capsule, kNameV)) {
-    auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, kNameV));
-    m->deleter(m);
-  }
+  if (auto* m = managed_in<DLManagedTensor>(capsule)) m->deleter(m);
+  if (auto* m = managed_in<DLManagedTensorVersioned>(capsule)) m->deleter(m);
+}
+
+template <class Managed> PyObject* capsule_of(Managed* m) {
+  return PyCapsule_New(m, CapsuleNames<Managed>::fresh, drop_capsule);
+}
+
+template <class Managed> Tensor consumed(PyObject* capsule, Managed* m) {
+  Tensor t = from_dlpack(m);
+  PyCapsule_SetName(capsule, CapsuleNames<Managed>::used);
+  return t;
 }
 
 using Given = std::optional<PyObject*>;
 
 PyObject* to_capsule(PyObject* self, Given stream, Given max_version, Given dl_device, Given copy) {
   Tensor t(unwrap(self));
-  CHECK(Kind::Buffer, !is_sparse(*t), "Can't export tensors with layout other than torch.strided");
-  CHECK(Kind::Buffer, !t->requires_grad(), "Can't export tensors that require gradient, use tensor.detach()");
-  CHECK(Kind::Buffer, !t->is_conj, "Can't export tensors with the conjugate bit set");
+  check_exported(*t);
   if (stream) {
     CHECK(Kind::Type, PyLong_CheckExact(*stream), "stream must be ``int`` or ``none``");
     CHECK(Kind::Assertion, !t->device().is_cpu(), "stream should be None on cpu.");
@@ -35,19 +46,17 @@ PyObject* to_capsule(PyObject* self, Given stream, Given max_version, Given dl_d
   if (dl_device) {
     int type = 0, id = 0;
     if (!PyArg_ParseTuple(*dl_device, "ii", &type, &id)) return nullptr;
-    DLDevice own = dlpack_device(t->device());
-    CHECK(Kind::Buffer, type == own.device_type && (id == own.device_id || type == kDlCpu), "cannot move (tensor from ",
-        to_string(t->device()), ") to DLPack device (", type, ", ", id, "): copy it there first");
+    check_exported_to(*t, type, id);
   }
   const bool copied = copy == Py_True;
   if (copied) t = Tensor(unwrap(owned(PyObject_CallMethod(self, "clone", nullptr))));
   dlpack_order_streams(*t, stream ? PyLong_AsLongLong(*stream) : t->device().is_cuda() ? 1 : -1);
   if (PyErr_Occurred()) return nullptr;
   const long major = max_version ? PyLong_AsLong(owned(PySequence_GetItem(*max_version, 0))) : 0;
-  if (major < 1) return PyCapsule_New(dlpack_of<DLManagedTensor>(*t), kName, drop_capsule);
+  if (major < 1) return capsule_of(dlpack_of<DLManagedTensor>(*t));
   auto* m = dlpack_of<DLManagedTensorVersioned>(*t);
   if (copied) m->flags |= kIsCopied;
-  return PyCapsule_New(m, kNameV, drop_capsule);
+  return capsule_of(m);
 }
 
 std::tuple<int, int> device_method(const TensorImpl& t) {
@@ -59,33 +68,29 @@ std::tuple<int, int> device_method(const TensorImpl& t) {
 Tensor from_capsule(PyObject* capsule) {
   CHECK(Kind::Type, PyCapsule_CheckExact(capsule), "from_dlpack: expected a DLPack capsule, got ",
       Py_TYPE(capsule)->tp_name);
-  if (PyCapsule_IsValid(capsule, kNameV)) {
-    auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, kNameV));
-    CHECK(Kind::Buffer, m->version.major <= 1, "from_dlpack: unsupported DLPack version ", m->version.major, ".",
-        m->version.minor);
-    Tensor t = from_dlpack(m);
-    PyCapsule_SetName(capsule, kUsedV);
-    return t;
-  }
-  CHECK(Kind::Runtime, PyCapsule_IsValid(capsule, kName),
+  if (auto* m = managed_in<DLManagedTensorVersioned>(capsule)) return consumed(capsule, m);
+  auto* m = managed_in<DLManagedTensor>(capsule);
+  CHECK(Kind::Runtime, m,
       "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so "
       "you might have already constructed a tensor from it once.");
-  Tensor t = from_dlpack(static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, kName)));
-  PyCapsule_SetName(capsule, kUsed);
-  return t;
+  return consumed(capsule, m);
 }
 
 PyObject* to_dlpack(PyObject* tensor) {
   CHECK(Kind::Type, is_tensor(tensor), "to_dlpack: expected a torch.Tensor, got ", Py_TYPE(tensor)->tp_name);
-  return PyCapsule_New(dlpack_of<DLManagedTensor>(*unwrap(tensor)), kName, drop_capsule);
+  return capsule_of(dlpack_of<DLManagedTensor>(*unwrap(tensor)));
 }
 
 // --- the C exchange API ---------------------------------------------------------------------------------------------------
 
-int api_from_object(void* object, DLManagedTensorVersioned** out) {
+const TensorImpl& tensor_in(void* object) {
   auto* o = static_cast<PyObject*>(object);
-  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name), -1;
-  return assigned([&] { *out = dlpack_of<DLManagedTensorVersioned>(*unwrap(o)); });
+  CHECK(Kind::Type, is_tensor(o), "expected a torch.Tensor, got ", Py_TYPE(o)->tp_name);
+  return *unwrap(o);
+}
+
+int api_from_object(void* object, DLManagedTensorVersioned** out) {
+  return assigned([&] { *out = dlpack_of<DLManagedTensorVersioned>(tensor_in(object)); });
 }
 
 int api_to_object(DLManagedTensorVersioned* m, void** out) {
@@ -94,9 +99,7 @@ int api_to_object(DLManagedTensorVersioned* m, void** out) {
 }
 
 int api_view(void* object, DLTensor* out) {
-  auto* o = static_cast<PyObject*>(object);
-  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "expected a torch.Tensor, got %s", Py_TYPE(o)->tp_name), -1;
-  return assigned([&] { fill_dlpack(out, *unwrap(o)); });
+  return assigned([&] { fill_dlpack(out, tensor_in(object)); });
 }
 
 DLPackExchangeAPI exchange_api = {

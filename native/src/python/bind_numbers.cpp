@@ -1,13 +1,9 @@
 // torch.tensor of Python numbers.
 #include <cstdlib>
 
-#include "core/sparse.h"
-#include "cpu/loops.h"
-#include "cuda/driver.h"
-#include "python/dispatch.h"
-#include "python/tensor_type.h"
-#include "python/module_function.h"
 #include "core/uninitialized.h"
+#include "ops/elements.h"
+#include "python/module_function.h"
 
 namespace shim {
 
@@ -16,7 +12,6 @@ namespace {
 struct Flat {  // nested sequences of numbers, in order
   Dims shape;
   std::vector<Scalar> numbers;
-  bool floats = false, ints = false;
 };
 
 bool plain_int(PyObject* o, int64_t* out) {  // an int of Python that a double holds; false for others
@@ -48,8 +43,6 @@ bool flatten(PyObject* data, size_t depth, Flat* flat) {  // false: not for here
     number = Scalar{Scalar::Float, 0, PyFloat_AS_DOUBLE(data)};
   else if (!plain_int(data, &number.i))
     return false;
-  flat->floats |= number.type == Scalar::Float;
-  flat->ints |= number.type == Scalar::Int;
   flat->numbers.push_back(number);
   return true;
 }
@@ -58,18 +51,7 @@ bool flatten(PyObject* data, size_t depth, Flat* flat) {  // false: not for here
 Tensor tensor_from_numbers(PyObject* data, std::optional<PyObject*> dtype) {
   Flat flat;
   if (!flatten(data, 0, &flat)) return {};
-  const DType natural = flat.floats ? default_dtype() : flat.ints ? DType::i64 : DType::b8;
-  const DType t = dtype ? dtype_of(*dtype) : natural;
-  const bool wide =
-      t == DType::f32 || t == DType::f64 || t == DType::bf16 || t == DType::b8 || (t == DType::i64 && !flat.floats);
-  if (!wide && t != natural) return {};
-  Tensor out = empty(flat.shape, t, Device{});
-  char* to = static_cast<char*>(out->data());
-  for (const Scalar& number : flat.numbers) {
-    store_number(to, t, number);
-    to += out->itemsize();
-  }
-  return out;
+  return tensor_of_numbers(flat.shape, flat.numbers, dtype ? dtype_of(*dtype) : DType::undefined);
 }
 
 const ModulePart kernels_memory_functions{{function<[](Truth on) { fill_uninitialized = on; }>("set_fill_uninitialized",

@@ -3,7 +3,7 @@
 #include <array>
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include "core/sparse.h"
+#include "ops/array_rules.h"
 #include "python/body_plan.h"
 #include "python/module_parameters.h"
 
@@ -11,16 +11,6 @@
 
 namespace shim {
 namespace {
-
-bool of_ml_dtypes(DType t) {
-  return t == DType::bf16 || (is_floating(t) && itemsize(t) == 1 && t != DType::f4e2m1fn_x2);
-}
-
-char kind_of(DType t) {  // NumPy's letter for it; 0: none
-  if (of_ml_dtypes(t) || !itemsize(t)) return 0;
-  if (is_complex(t) || is_floating(t)) return is_complex(t) ? 'c' : 'f';
-  return t == DType::b8 ? 'b' : !is_integral(t) ? 0 : is_signed(t) ? 'i' : 'u';
-}
 
 // By NumPy's numbers of types; undefined: tensors have none such.
 const std::array<DType, NPY_HALF + 1>& types_by_number() {
@@ -30,7 +20,7 @@ const std::array<DType, NPY_HALF + 1>& types_by_number() {
     for (int n = 0; n <= NPY_HALF; ++n) {
       PyArray_Descr* d = PyArray_DescrFromType(n);
       for (int i = 0; i < kDTypeSlots; ++i)
-        if (found[size_t(n)] == DType::undefined && kind_of(DType(i)) == d->kind &&
+        if (found[size_t(n)] == DType::undefined && array_kind(DType(i)) == d->kind &&
             npy_intp(itemsize(DType(i))) == PyDataType_ELSIZE(d))
           found[size_t(n)] = DType(i);
       Py_DECREF(d);
@@ -40,14 +30,6 @@ const std::array<DType, NPY_HALF + 1>& types_by_number() {
   return all;
 }
 
-PyObject* ml_type(const char* name) {  // borrowed; null with an error set
-  static PyObject* module;
-  if (!module && !(module = PyImport_ImportModule("ml_dtypes"))) return nullptr;
-  PyObject* type = PyObject_GetAttrString(module, name);
-  Py_XDECREF(type);
-  return type;
-}
-
 PyArray_Descr* descr_of(DType t) {  // new reference
   const auto& numbers = types_by_number();
   if (const auto* plain = std::ranges::find(numbers, t); plain != numbers.end())
@@ -55,10 +37,7 @@ PyArray_Descr* descr_of(DType t) {  // new reference
   CHECK(Kind::Type, of_ml_dtypes(t), "Got unsupported ScalarType ", scalar_name(t));
   static PyArray_Descr* cache[kDTypeSlots];
   PyArray_Descr*& d = cache[int(t)];
-  if (!d) {
-    PyObject* type = ml_type(dtype_name(t));
-    if (!type || !PyArray_DescrConverter(type, &d)) throw PythonError();
-  }
+  if (!d && !PyArray_DescrConverter(imported("ml_dtypes", dtype_name(t)), &d)) throw PythonError();
   Py_INCREF(d);
   return d;
 }
@@ -89,16 +68,7 @@ PyObject* lent_memory(const TensorImpl& t) {
 
 // The array keeps the storage alive, through an alias of the tensor where its memory stays as it is.
 PyObject* to_numpy(TensorImpl* t) {
-  CHECK(Kind::Type, !is_sparse(*t), "can't convert ",
-      sparse_parts(*t)->layout == Layout::sparse_coo ? "Sparse" : "SparseCsr",
-      " layout tensor to numpy. Use Tensor.to_dense() first.");
-  CHECK(Kind::Type, t->device().is_cpu(), "can't convert ", to_string(t->device()),
-      " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
-  CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
-  CHECK(Kind::Runtime, !t->is_conj,
-      "Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.");
-  CHECK(Kind::Runtime, !t->is_neg,
-      "Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.");
+  check_lends_array(*t);
   PyArray_Descr* d = descr_of(t->dtype());
   npy_intp dims[NPY_MAXDIMS > 64 ? NPY_MAXDIMS : 64], strides[64];
   for (int i = 0; i < t->dim(); ++i) {
@@ -109,14 +79,11 @@ PyObject* to_numpy(TensorImpl* t) {
   t->storage()->settle();
   void* data = t->data();
   if (!data) data = nothing;
-  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, d, t->dim(), dims, strides, data, NPY_ARRAY_WRITEABLE, nullptr);
-  if (!array) return nullptr;
-  PyObject* owner = t->storage()->resizable() ? lent_memory(*t) : wrap(alias(*t));
-  if (!owner || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), owner) < 0) {
-    Py_DECREF(array);
-    return nullptr;
-  }
-  return array;
+  OwnedRef array =
+      owned(PyArray_NewFromDescr(&PyArray_Type, d, t->dim(), dims, strides, data, NPY_ARRAY_WRITEABLE, nullptr));
+  OwnedRef owner = owned(t->storage()->resizable() ? lent_memory(*t) : wrap(alias(*t)));
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.o), owner.give()) < 0) throw PythonError();
+  return array.give();
 }
 
 void drop_owner(void* owner, void*) {
@@ -146,21 +113,9 @@ Tensor from_numpy(PyObject* o, std::optional<bool> warn) {
       "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
       "currently not supported.");
   DType t = dtype_of_descr(PyArray_DESCR(a));
-  int n = PyArray_NDIM(a);
-  Dims sizes(static_cast<size_t>(n)), strides(static_cast<size_t>(n));
-  int64_t size = int64_t(itemsize(t));
-  for (int i = 0; i < n; ++i) {
-    sizes[size_t(i)] = PyArray_DIM(a, i);
-    int64_t bytes = PyArray_STRIDE(a, i);
-    CHECK(Kind::Value, bytes >= 0 || sizes[size_t(i)] < 2,
-        "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-        "currently "
-        "supported. (You can probably work around this by making a copy of your array  with array.copy().) ");
-    CHECK(Kind::Value, bytes % size == 0,
-        "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
-        "memory.");
-    strides[size_t(i)] = bytes < 0 ? 1 : bytes / size;
-  }
+  const npy_intp *dims = PyArray_DIMS(a), *bytes = PyArray_STRIDES(a);
+  const auto n = size_t(PyArray_NDIM(a));
+  const Dims sizes(dims, dims + n), strides = strides_in_elements(sizes, Dims(bytes, bytes + n), t);
   static bool warned = false;
   if (!PyArray_ISWRITEABLE(a) && warn.value_or(true) &&
       warn_once(&warned,

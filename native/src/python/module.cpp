@@ -55,7 +55,7 @@ PyMODINIT_FUNC PyInit__core() {
   if (!module) return nullptr;
   using Bind = int (*)(PyObject*);
   for (Bind bind : {shim::bind_dtype, shim::bind_tensor, shim::bind_storage, shim::bind_operators, shim::bind_autograd,
-           shim::bind_body, shim::bind_triton, shim::bind_trace, add_parts})
+           shim::bind_triton, shim::bind_trace, add_parts})
     if (bind(module) < 0) {
       Py_DECREF(module);
       return nullptr;

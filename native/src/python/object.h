@@ -105,7 +105,6 @@ int bind_tensor(PyObject* module);
 int bind_storage(PyObject* module);
 int bind_operators(PyObject* module);  // the types of their callables
 int bind_autograd(PyObject* module);
-int bind_body(PyObject* module);
 int bind_triton(PyObject* module);  // launches of Triton kernels
 int bind_trace(PyObject* module);
 

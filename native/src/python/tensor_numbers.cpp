@@ -1,11 +1,9 @@
 // Elements of a tensor as Python numbers: item, tolist, bool, int, float.
-#include <cstring>
-
 #include "core/extent.h"
 #include "core/lazy_clone.h"
 #include "core/math_bits.h"
 #include "core/sparse.h"
-#include "ops/kernels.h"
+#include "ops/elements.h"
 #include "python/object_methods.h"
 #include "python/tensor_type.h"
 #include "python/torch_dispatch.h"
@@ -18,10 +16,18 @@ namespace {
 Tensor on_cpu(TensorImpl* t) {
   t->storage()->settle();
   if (t->device().is_cpu()) return resolved(Tensor(t));
-  CHECK(Kind::Runtime, !t->device().is_meta(), "Tensor.item() cannot be called on meta tensors");
   Tensor host = empty(t->sizes(), t->dtype(), Device{});
   copy_(host, Tensor(t));
   return host;
+}
+
+PyObject* number_object(const Scalar& n) {
+  switch (n.type) {
+    case Scalar::Bool: return PyBool_FromLong(n.i != 0);
+    case Scalar::Int: return n.big ? PyLong_FromUnsignedLongLong(uint64_t(n.i)) : PyLong_FromLongLong(n.i);
+    case Scalar::Float: return PyFloat_FromDouble(n.f);
+    default: return PyComplex_FromDoubles(n.f, n.imag);
+  }
 }
 
 // A sparse number is the sum of its values.
@@ -40,32 +46,31 @@ PyObject* number_of(PyObject* self, bool decides = false) {
     if (is_sparse(*t)) return sparse_item(self);
     CHECK(Kind::Runtime, has_data(*t), "Cannot access data pointer of Tensor that doesn't have storage");
     if (!decides) trace::before_number(*t->storage());
-    return number_object(on_cpu(t)->data(), t->dtype());
+    t->storage()->settle();
+    CHECK(Kind::Runtime, !t->device().is_meta(), "Tensor.item() cannot be called on meta tensors");
+    return number_object(item(Tensor(t)));
   });
 }
-PyObject* item_method(PyObject* self, PyObject*) { return number_of(self); }
 
 PyObject* list_of(TensorImpl* t, const char* p, int dim) {
-  if (dim == t->dim()) return number_object(p, t->dtype());
+  if (dim == t->dim())  // real, for the most part
+    return is_floating(t->dtype()) ? PyFloat_FromDouble(load_as_double(p, t->dtype()))
+                                   : number_object(load_number(p, t->dtype()));
   int64_t n = t->sizes_data()[dim], step = t->strides_data()[dim] * int64_t(t->itemsize());
   return owned(list_by(size_t(n), [&](size_t i) { return list_of(t, p + int64_t(i) * step, dim + 1); })).give();
 }
 
-PyObject* tolist_method(PyObject* self, PyObject*) {
-  if (unwrap(self)->device().is_meta())
-    return PyErr_Format(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
-  return guarded([&]() -> PyObject* {
-    CHECK(Kind::Runtime, !is_sparse(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
-    CHECK(Kind::Runtime, has_data(*unwrap(self)) || !class_has_handler(Py_TYPE(self)),
-        ".tolist() is not supported for tensor subclasses, got ", Py_TYPE(self)->tp_name);
-    CHECK(Kind::Runtime, has_data(*unwrap(self)), "Cannot access data pointer of Tensor that doesn't have storage");
-    const TensorImpl& t = *unwrap(self);
-    CHECK(Kind::Runtime, !t.numel() || t.storage()->nbytes(),
-        "tolist() shouldn't be called on a tensor with unallocated storage");
-    Tensor host = on_cpu(unwrap(self));
-    const Lent lent(host->storage());  // making lists may run a collection, which runs anybody's code
-    return list_of(host.get(), host->data_as<const char>(), 0);
-  });
+PyObject* tolist(PyObject* self) {
+  TensorImpl& t = *unwrap(self);
+  CHECK(Kind::NotImplemented, !t.device().is_meta(), "Cannot copy out of meta tensor; no data!");
+  CHECK(Kind::Runtime, is_sparse(t) || has_data(t) || !class_has_handler(Py_TYPE(self)),
+      ".tolist() is not supported for tensor subclasses, got ", Py_TYPE(self)->tp_name);
+  CHECK(Kind::Runtime, !is_sparse(t) && has_data(t), "Cannot access data pointer of Tensor that doesn't have storage");
+  CHECK(Kind::Runtime, !t.numel() || t.storage()->nbytes(),
+      "tolist() shouldn't be called on a tensor with unallocated storage");
+  const Tensor host = on_cpu(&t);
+  const Lent lent(host->storage());  // making lists may run a collection, which runs anybody's code
+  return list_of(host.get(), host->data_as<const char>(), 0);
 }
 
 bool truth_of(PyObject* self) {
@@ -100,29 +105,14 @@ int64_t leading_size(PyObject* self) {
   return t.sizes_data()[0];
 }
 
-const TensorPart number_methods{{method_of_none<&leading_size>("__len__"), {"item", item_method, METH_NOARGS, nullptr},
-    {"tolist", tolist_method, METH_NOARGS, nullptr}, method_of_none<&truth_of>("__bool__"),
-    method_of_none<[](PyObject* self) { return converted(self, PyNumber_Long, "int64_t"); }>("__int__"),
-    method_of_none<[](PyObject* self) { return converted(self, PyNumber_Float, "double"); }>("__float__"),
-    method_of_none<[](PyObject* self) { return converted(self, complex_of); }>("__complex__"),
-    method_of_none<&as_index>("__index__")}};
+const TensorPart number_methods{
+    {method_of_none<&leading_size>("__len__"), method_of_none<[](PyObject* self) { return number_of(self); }>("item"),
+        method_of_none<&tolist>("tolist"), method_of_none<&truth_of>("__bool__"),
+        method_of_none<[](PyObject* self) { return converted(self, PyNumber_Long, "int64_t"); }>("__int__"),
+        method_of_none<[](PyObject* self) { return converted(self, PyNumber_Float, "double"); }>("__float__"),
+        method_of_none<[](PyObject* self) { return converted(self, complex_of); }>("__complex__"),
+        method_of_none<&as_index>("__index__")}};
 
 }  // namespace
-
-PyObject* number_object(const void* p, DType t) {
-  const auto whole = [&](auto v) {
-    std::memcpy(&v, p, sizeof v);
-    return v;
-  };
-  if (t == DType::b8) return PyBool_FromLong(whole(uint8_t()) != 0);
-  if (t == DType::u64) return PyLong_FromUnsignedLongLong(whole(uint64_t()));
-  if (t == DType::i64) return PyLong_FromLongLong(whole(int64_t()));
-  return guarded([&]() -> PyObject* {
-    const double v = load_as_double(p, t);
-    if (is_complex(t))
-      return PyComplex_FromDoubles(v, load_as_double(static_cast<const char*>(p) + itemsize(t) / 2, t));
-    return is_integral(t) ? PyLong_FromLongLong(int64_t(v)) : PyFloat_FromDouble(v);
-  });
-}
 
 }  // namespace shim

@@ -7,8 +7,7 @@ namespace shim {
 extern PyObject* out_of_memory_type;      // torch.OutOfMemoryError, set from Python
 extern PyObject* accelerator_error_type;  // torch.AcceleratorError, likewise
 int add_tensor_parts();
-bool dims_of(PyObject* o, Dims* out);                 // a sequence of int (or one int); false with a Python error set
-PyObject* number_object(const void* element, DType);  // one element as a Python number
-Ref<Storage> storage_of(PyObject*);                   // null if it is none
+bool dims_of(PyObject* o, Dims* out);  // a sequence of int (or one int); false with a Python error set
+Ref<Storage> storage_of(PyObject*);    // null if it is none
 
 }  // namespace shim

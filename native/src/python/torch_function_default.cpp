@@ -3,6 +3,7 @@
 #include "core/sparse.h"
 #include "autograd/piecewise_constant.h"
 #include "python/torch_function_state.h"
+#include "python/wrapper.h"
 
 namespace shim::torch_function {
 
@@ -27,13 +28,8 @@ PyObject* as_subclass(const Tensor& t, PyTypeObject* cls) {
 }
 
 PyObject* py_as_subclass(PyObject* self, PyObject* cls) {
-  if (!PyType_Check(cls)) return PyErr_Format(PyExc_TypeError, "cls must be a type (got %s)", Py_TYPE(cls)->tp_name);
-  if (!PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), TensorBaseType))
-    return PyErr_Format(PyExc_RuntimeError,
-        "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
-        "Make sure your class inherits from Tensor.");
   return guarded(
-      [&]() -> PyObject* { return as_subclass(Tensor(unwrap(self)), reinterpret_cast<PyTypeObject*>(cls)); });
+      [&]() -> PyObject* { return as_subclass(Tensor(unwrap(self)), subclass_of_tensor(cls, Kind::Runtime)); });
 }
 
 PyObject* converted(PyObject* result, PyTypeObject* cls) {

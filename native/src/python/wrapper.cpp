@@ -9,26 +9,20 @@
 #include "python/torch_dispatch.h"
 
 namespace shim {
-namespace {
 
-using Policy = std::optional<std::string_view>;
-
-// What a wrapper leaves to its handler, by PyTorch's arguments.
-uint8_t asks_of(Policy policy, bool device, bool layout) {
-  CHECK(Kind::Value, !policy || policy == "sizes" || policy == "strides", "Unknown sizes_strides_policy: ", *policy,
-      "; expected 'strides' or 'sizes'");
-  const int geometry = !policy ? 0 : policy == "sizes" ? kAskSizes | kAskStrides : kAskStrides;
-  return uint8_t(geometry | (device ? kAskDevice : 0) | (layout ? kAskLayout : 0));
-}
-
-PyTypeObject* subclass_of_tensor(PyObject* cls) {
+PyTypeObject* subclass_of_tensor(PyObject* cls, Kind error) {
   CHECK(Kind::Type, PyType_Check(cls), "cls must be a type (got ", Py_TYPE(cls)->tp_name, ")");
   auto* type = reinterpret_cast<PyTypeObject*>(cls);
-  CHECK(Kind::Type, PyType_IsSubtype(type, TensorBaseType),
+  CHECK(error, PyType_IsSubtype(type, TensorBaseType),
       "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class "
       "inherits from Tensor.");
   return type;
 }
+
+namespace {
+
+using Policy = std::optional<std::string_view>;
+constexpr char kNoGradients[] = "Only Tensors of floating point and complex dtype can require gradients";
 
 // The handler's answer; null without an error where it has none (None, or the handlers are off).
 PyObject* answer(PyObject* self, uint8_t what, const char* name, PyObject* argument = nullptr) {
@@ -81,13 +75,11 @@ namespace {
 
 PyObject* make_subclass(
     PyObject* cls, TensorImpl& data, bool require_grad, Policy policy, bool device, bool layout, Ignored) {
-  PyTypeObject* type = subclass_of_tensor(cls);
+  PyTypeObject* type = subclass_of_tensor(cls, Kind::Type);
   Tensor t = alias(data);
   t->own_version() = std::make_shared<std::atomic<uint32_t>>(0);
   t->asks_handler = asks_of(policy, device, layout);
-  // Not the attribute: a subclass may catch that one.
-  if (require_grad)
-    set_requires_grad(*t, true, "Only Tensors of floating point and complex dtype can require gradients");
+  if (require_grad) set_requires_grad(*t, true, kNoGradients);  // not the attribute: a subclass may catch that one
   return wrap_as(t, type);
 }
 
@@ -96,22 +88,12 @@ PyObject* wrapper_subclass(PyObject* cls, IntArrayRef sizes, std::optional<IntAr
     std::optional<int64_t> offset, std::optional<MemoryFormat> format, std::optional<DType> dtype, Ignored,
     std::optional<Device> device, Ignored, bool requires_grad, Policy policy, bool ask_device, bool ask_layout, Ignored,
     std::optional<int64_t> nbytes) {
-  PyTypeObject* type = subclass_of_tensor(cls);
+  PyTypeObject* type = subclass_of_tensor(cls, Kind::Type);
   CHECK(Kind::Type, class_has_handler(type), type->tp_name, " must define __torch_dispatch__");
-  const DType t = dtype.value_or(default_dtype());
-  const Dims steps = strides                                 ? Dims(strides->begin(), strides->end())
-                     : format == MemoryFormat::channels_last ? channels_last_strides(sizes)
-                                                             : contiguous_strides(sizes);
-  CHECK(Kind::Runtime, sizes.size() == steps.size(), "mismatch in length of strides and shape");
-  const int64_t start = offset.value_or(0);
-  const size_t bytes =
-      nbytes ? size_t(*nbytes) : storage_bytes(sizes, steps, itemsize(t)) + size_t(start) * itemsize(t);
-  Ref<Storage> none(new Storage(nullptr, bytes, device.value_or(Device{}), nullptr, nullptr));
-  none->set_resizable(false);
-  Tensor wrapper(new TensorImpl(none, t, sizes, steps, start));
+  const Tensor wrapper = without_memory(
+      sizes, dtype.value_or(default_dtype()), device.value_or(Device{}), {strides, format, offset.value_or(0), nbytes});
   wrapper->asks_handler = asks_of(policy, ask_device, ask_layout);
-  if (requires_grad)
-    set_requires_grad(*wrapper, true, "Only Tensors of floating point and complex dtype can require gradients");
+  if (requires_grad) set_requires_grad(*wrapper, true, kNoGradients);
   return wrap_as(wrapper, type);
 }
 

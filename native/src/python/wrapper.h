@@ -1,10 +1,11 @@
 #pragma once
 // Tensors of subclasses, and the questions that their __torch_dispatch__ answers in place of the tensor.
+#include "core/without_memory.h"
 #include "python/object.h"
 
 namespace shim {
 
-enum : uint8_t { kAskStrides = 1, kAskSizes = 2, kAskDevice = 4, kAskLayout = 8 };  // TensorImpl::asks_handler
+PyTypeObject* subclass_of_tensor(PyObject* cls, Kind error);  // throws where it is none
 
 // Each gives the handler's answer, or what the tensor itself has where the handler has none; null (false) with an error.
 PyObject* asked_object(PyObject* self, uint8_t what, const char* name, PyObject* own);  // takes `own`
