@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "core/error.h"
+#include "ops/value.h"
 
 namespace shim {
 
@@ -95,6 +96,42 @@ std::string documented_signature(const Schema& schema, Form form, bool takes_out
   return text + ")";
 }
 
+NoneAs none_as(const Argument& a) {
+  const ArgType& t = a.type;
+  const auto* fallback = a.fallback ? &a.fallback->value : nullptr;
+  if (t.optional || (t.base == ArgType::Any && !t.list) || t.base == ArgType::Generator ||
+      (fallback && std::holds_alternative<std::monostate>(*fallback)))
+    return NoneAs::itself;
+  const auto* numbers = fallback ? std::get_if<std::vector<int64_t>>(fallback) : nullptr;
+  return numbers && numbers->empty() && t.base == ArgType::Int ? NoneAs::empty_list : NoneAs::misfit;
+}
+
+std::pair<std::string_view, std::string_view> dictionary_types(std::string_view type) {
+  const size_t open = type.find('('), comma = type.find(',');
+  if (comma == type.npos) return {};
+  std::string_view value = type.substr(comma + 1, type.size() - comma - 2);
+  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+  return {type.substr(open + 1, comma - open - 1), value};  // the key's type is one word
+}
+
+Error wrong_element_error(
+    const Argument& a, const char* function, size_t element, size_t position, const char* given, const char* note) {
+  if (a.type.base == ArgType::Tensor)
+    return {
+        Kind::Type, str("expected Tensor as element ", element, " in argument ", position, ", but got ", given, note)};
+  return {Kind::Type, str(function, "(): argument '", a.name, "' failed to unpack the object at pos ", element + 1,
+                          " with error \"type must be ", parameter_type_name(a), ",but got ", given, "\"")};
+}
+
+Error unreadable_error(const Argument& a, const char* function, size_t element, bool in_list) {
+  if (a.type.base == ArgType::Str || a.type.base == ArgType::Device)
+    return {Kind::Runtime, "error unpacking string as utf-8"};
+  if (a.type.base == ArgType::Float) return {Kind::Overflow, "int too large to convert to float"};
+  if (!in_list) return {Kind::Value, "Overflow when unpacking long long"};
+  return {Kind::Type, str(function, "(): argument '", a.name, "' failed to unpack the object at pos ", element + 1,
+                          " with error \"Overflow when unpacking long long\"")};
+}
+
 OldOrder::OldOrder(std::string_view names) {
   for (const auto part : std::views::split(names, ' ')) {
     const std::string_view name(part.begin(), part.end());
@@ -109,6 +146,19 @@ std::string OldOrder::places_of(Form form) const {
   if (form != Form::method) return places;
   places.erase(places.find('s'), 1);
   return "s" + places;
+}
+
+bool OldOrder::fits(Form form, const Value* args, size_t n, bool numbers_too) const {
+  const std::string places = places_of(form);
+  if (n != places.size()) return false;
+  for (size_t i = 0; i < n; ++i) {
+    const Value& v = args[i];
+    const bool tensor = places[i] == 's' || places[i] == 't', number = v.is_number();
+    // What a Scalar of the schema takes: a number, or a tensor of no dims that needs no gradient.
+    const bool one = v.is_tensor() && v.t->dim() == 0 && !v.t->requires_grad();
+    if (tensor ? !v.is_tensor() && !(numbers_too && number) : !number && !one) return false;
+  }
+  return true;
 }
 
 std::string OldOrder::signature(const char* name, Form form) const {

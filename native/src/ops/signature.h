@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "ops/operator.h"
 
 namespace shim {
@@ -19,11 +20,23 @@ std::string signature_text(const Operator&, Form, bool with_out, size_t number_a
 // "add(input, other, *, alpha=1, out=None) -> Tensor", as the first lines of PyTorch's docstrings; a method's leave self out.
 std::string documented_signature(const Schema&, Form, bool takes_out);
 
+// What None stands for where it is given: itself (also an undefined tensor's place), an empty list, or nothing that fits.
+enum class NoneAs : uint8_t { itself, empty_list, misfit };
+NoneAs none_as(const Argument&);
+// "Dict(str, Tensor)": the types of its keys and values, empty where it does not say them.
+std::pair<std::string_view, std::string_view> dictionary_types(std::string_view type);
+// Errors of lists whose element does not fit; `position` of an operator's argument.
+Error wrong_element_error(
+    const Argument&, const char* function, size_t element, size_t position, const char* given, const char* note);
+Error unreadable_error(const Argument&, const char* function, size_t element, bool in_list);
+
 struct OldOrder {
   explicit OldOrder(std::string_view names);  // "beta self alpha mat1 mat2"
   // The positional arguments in their order, as a method has them: the tensor itself first.
   std::string places_of(Form) const;
   std::string signature(const char* name, Form) const;
+  // Whether the arguments stand so; `numbers_too`: of sums, whose functions take numbers for their tensors.
+  bool fits(Form, const Value* args, size_t n, bool numbers_too) const;
   static const char* keyword_of(char place) { return place == 'a' ? "alpha" : place == 'b' ? "beta" : "value"; }
 
  private:

@@ -159,18 +159,13 @@ bool is_of_type(std::string_view type, PyObject* o) {
   return type != "Tensor" || is_tensor(o);
 }
 
-// "Dict(str, Tensor)": the key's type is one word.
 Fit to_dictionary(std::string_view type, PyObject* o, PyObject** out) {
   if (!PyDict_Check(o)) return Fit::no;
-  const size_t open = type.find('('), comma = type.find(',');
-  if (comma == type.npos) return take(o, out);
-  const std::string_view key_type = type.substr(open + 1, comma - open - 1);
-  std::string_view value_type = type.substr(comma + 1, type.size() - comma - 2);
-  value_type.remove_prefix(std::min(value_type.find_first_not_of(' '), value_type.size()));
+  const auto [keys, values] = dictionary_types(type);
   Py_ssize_t at = 0;
   PyObject *key, *value;
-  while (PyDict_Next(o, &at, &key, &value))
-    if (!is_of_type(key_type, key) || !is_of_type(value_type, value)) return Fit::no;
+  while (!keys.empty() && PyDict_Next(o, &at, &key, &value))
+    if (!is_of_type(keys, key) || !is_of_type(values, value)) return Fit::no;
   return take(o, out);
 }
 
@@ -195,13 +190,7 @@ Fit one(const ArgType& t, const Slot& s, PyObject* o, Bound& b, PyObject** out) 
 }
 
 Fit wrong_element(const Argument& a, size_t i, PyObject* element, size_t position) {
-  if (a.type.base == ArgType::Tensor)
-    PyErr_Format(PyExc_TypeError, "expected Tensor as element %zu in argument %zu, but got %s%s", i, position,
-        Py_TYPE(element)->tp_name, tensor_note(element));
-  else
-    PyErr_Format(PyExc_TypeError,
-        "%s(): argument '%s' failed to unpack the object at pos %zu with error \"type must be %s,but got %s\"",
-        binding_name, a.name.c_str(), i + 1, parameter_type_name(a).c_str(), Py_TYPE(element)->tp_name);
+  raise(wrong_element_error(a, binding_name, i, position, Py_TYPE(element)->tp_name, tensor_note(element)));
   return Fit::error;
 }
 
@@ -266,13 +255,9 @@ Fit to_list(const Argument& a, const Slot& s, PyObject* o, size_t position, Boun
 
 Fit convert_argument(const Argument& a, const Slot& s, PyObject* o, size_t position, Bound& b, PyObject** out) {
   if (o == Py_None) {
-    if (a.type.optional || (a.type.base == ArgType::Any && !a.type.list)) return take(o, out);
-    if (a.type.base == ArgType::Generator || (a.fallback && std::holds_alternative<std::monostate>(a.fallback->value)))
-      return take(o, out);
-    auto* numbers = a.fallback ? std::get_if<std::vector<int64_t>>(&a.fallback->value) : nullptr;
-    if (numbers && numbers->empty() && a.type.base == ArgType::Int)
-      return made(PyTuple_New(0), out);  // None stands for an empty list
-    return Fit::no;
+    if (a.type.optional) return take(o, out);  // the usual case first
+    const NoneAs as = none_as(a);
+    return as == NoneAs::misfit ? Fit::no : as == NoneAs::itself ? take(o, out) : made(PyTuple_New(0), out);
   }
   Fit f = a.type.list ? to_list(a, s, o, position, b, out) : one(a.type, s, o, b, out);
   if (f != Fit::no) return f;

@@ -5,24 +5,6 @@
 namespace shim {
 namespace {
 
-bool plain_number(PyObject* o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
-
-// What a Scalar of the schema takes: a number, or a tensor of no dims that needs no gradient.
-bool number(PyObject* o) {
-  return plain_number(o) || (is_tensor(o) && unwrap(o)->dim() == 0 && !unwrap(o)->requires_grad());
-}
-
-// `numbers_too`: of sums, whose functions take numbers for their tensors.
-bool fits(const std::string& places, const CallArgs& c, bool numbers_too) {
-  if (c.nargs != places.size()) return false;
-  for (size_t i = 0; i < places.size(); ++i) {
-    PyObject* given = c.args[i];
-    const bool tensor = places[i] == 's' || places[i] == 't';
-    if (tensor ? !is_tensor(given) && !(numbers_too && plain_number(given)) : !number(given)) return false;
-  }
-  return true;
-}
-
 bool warned_of(const OldOrder& order, const char* name, Form form) {
   static bool given = false;
   std::string text = str("This overload of ", name, " is deprecated:\n\t", order.signature(name, form),
@@ -36,25 +18,29 @@ Operator* bind_deprecated(
     const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c, Bound& b) {
   if (form == Form::op || candidates.empty() || candidates.front()->alias_of) return nullptr;
   const Traits& traits = *candidates.front()->traits;
+  Values values;
+  std::vector<Value> given;  // what is in lists and dicts is no matter here
+  for (PyObject* o : std::span(c.args, c.nargs))
+    given.push_back(PyTuple_Check(o) || PyList_Check(o) || PyDict_Check(o) ? Value() : values.of(o));
   for (const char* names_then : traits.old_orders) {
     const OldOrder order(names_then);
+    if (!order.fits(form, given.data(), c.nargs, traits.numbers == Numbers::any)) continue;
     const std::string places = order.places_of(form);
-    if (!fits(places, c, traits.numbers == Numbers::any)) continue;
-    std::vector<PyObject*> args, values, words;
+    std::vector<PyObject*> args, keywords, words;
     for (size_t i = 0; i < places.size(); ++i) {
       if (places[i] == 's' || places[i] == 't') {
         args.push_back(c.args[i]);
         continue;
       }
-      values.push_back(c.args[i]);
+      keywords.push_back(c.args[i]);
       words.push_back(PyUnicode_InternFromString(OldOrder::keyword_of(places[i])));
     }
     for (size_t i = 0; i < c.nkw(); ++i) {
-      values.push_back(c.kwvalue(i));
+      keywords.push_back(c.kwvalue(i));
       words.push_back(Py_NewRef(c.kwname(i)));
     }
     const size_t positional = args.size();
-    args.insert(args.end(), values.begin(), values.end());
+    args.insert(args.end(), keywords.begin(), keywords.end());
     const OwnedRef names{tuple_of(words)};
     if (!names.o) return nullptr;
     Operator* found = nullptr;
