@@ -3,10 +3,6 @@
 
 namespace imports {
 
-// Whether a module is PyTorch's by its absolute name.
-bool is_torch(const char* name);
-
-// The type of callables that stand as __import__ in builtins of code in scope.
-PyObject* import_type();
+PyObject* import_type();  // of callables that stand as __import__ in builtins of code in scope; a new reference
 
 }  // namespace imports

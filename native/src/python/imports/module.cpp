@@ -1,11 +1,11 @@
 // shim_torch_proxy._imports: what C code asks for torch with, answered for libraries in scope. It is no part of the core, for
 // it is needed before our torch is loaded.
-#include <Python.h>
-
 #include <iterator>
 
-#include "python/imports/import_object.h"
 #include "imports/library.h"
+#include "imports/names.h"
+#include "python/imports/import_object.h"
+#include "python/owned_ref.h"
 
 namespace imports {
 namespace {
@@ -27,10 +27,8 @@ PyObject* import_level(PyObject* name, PyObject* globals, PyObject* locals, PyOb
 }
 
 PyObject* import_level_text(const char* name, PyObject* globals, PyObject* locals, PyObject* names, int level) {
-  PyObject* text = PyUnicode_FromString(name);
-  PyObject* module = text != nullptr ? import_level(text, globals, locals, names, level) : nullptr;
-  Py_XDECREF(text);
-  return module;
+  const shim::OwnedRef text{PyUnicode_FromString(name)};
+  return text.o ? import_level(text, globals, locals, names, level) : nullptr;
 }
 
 PyObject* import_name(PyObject* name) {
@@ -89,13 +87,9 @@ PyObject* bind_path(PyObject*, PyObject* args) {
   int flags;
   if (!PyArg_ParseTuple(args, "O&O&i:bind", PyUnicode_FSConverter, &path, PyUnicode_FSConverter, &folder, &flags))
     return nullptr;
-  if (answer == nullptr) {
-    PyErr_SetString(PyExc_RuntimeError, "bind: set_up was not called");
-    return nullptr;
-  }
+  const shim::OwnedRef held_path{path}, held_folder{folder};
+  if (!answer) return PyErr_Format(PyExc_RuntimeError, "bind: set_up was not called");
   const std::string file = PyBytes_AS_STRING(path), place = PyBytes_AS_STRING(folder);
-  Py_DECREF(path);
-  Py_DECREF(folder);
   return PyLong_FromLong(bind(file, place, flags, functions, std::size(functions)));
 }
 
@@ -127,10 +121,8 @@ PyObject* follow(PyObject*, PyObject* args) {
     return nullptr;
   if (copies == nullptr && (copies = PyList_New(0)) == nullptr) return nullptr;
   if (watcher < 0 && (watcher = PyDict_AddWatcher(changed)) < 0) return nullptr;
-  PyObject* pair = PyTuple_Pack(2, copy, own);
-  const bool failed = pair == nullptr || PyList_Append(copies, pair) < 0 || PyDict_Watch(watcher, source) < 0;
-  Py_XDECREF(pair);
-  if (failed) return nullptr;
+  const shim::OwnedRef pair{PyTuple_Pack(2, copy, own)};
+  if (!pair.o || PyList_Append(copies, pair) < 0 || PyDict_Watch(watcher, source) < 0) return nullptr;
   Py_RETURN_NONE;
 }
 #endif
@@ -149,11 +141,8 @@ PyMethodDef methods[] = {
 };
 
 int execute(PyObject* module) {
-  PyObject* type = import_type();
-  if (type == nullptr) return -1;
-  const int failed = PyModule_AddObjectRef(module, "Import", type);
-  Py_DECREF(type);
-  return failed;
+  const shim::OwnedRef type{import_type()};
+  return type.o ? PyModule_AddObjectRef(module, "Import", type) : -1;
 }
 
 PyModuleDef_Slot slots[] = {
