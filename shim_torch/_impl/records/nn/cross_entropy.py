@@ -215,7 +215,7 @@ def _cross_entropy(self, target, weight, reduction, ignore_index):
     keep = self.requires_grad and _core.is_grad_enabled()
     arguments = (target.reshape(-1).contiguous(), weight, reduction, ignore_index, keep)
     loss = shim.cross_entropy(x.contiguous(), *arguments)[0]
-    return loss.reshape(target.shape) if reduction == 0 else loss
+    return loss if reduction or loss.shape == target.shape else loss.reshape(target.shape)
 
 
 @composite(

@@ -230,6 +230,7 @@ _REFUSED = (
     method=False,
     refuses=_REFUSED,
     forward_error_name="_embedding_bag",
+    gradient_name="EmbeddingBagBackward0",
 )
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset):
     """The bags' sums (mode 0), means (1) or maxima (2); where each index went, the bags' sizes, the maxima's places."""
@@ -243,6 +244,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, pe
     method=False,
     refuses=_REFUSED,
     forward_error_name="_embedding_bag",
+    gradient_name="EmbeddingBagBackward0",
 )
 def embedding_bag_padded(
     weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx

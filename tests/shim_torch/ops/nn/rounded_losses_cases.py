@@ -31,4 +31,7 @@ CASES = [
         "pulled(lambda x: F.cross_entropy(x, at, weight={0}0[0].abs(), reduction='none'), {0}0)",
         "torch.autograd.grad(F.cross_entropy(*(x := [{0}0.clone().requires_grad_(), at])), x[0])[0].float()",
     )
+] + [
+    "[F.embedding_bag(at[:4].view(2, 2) % 5, x.clone().requires_grad_()).grad_fn.name() for x in (b1, b1.float())]",
+    "[F.cross_entropy(x.clone().requires_grad_(), at, reduction='none').grad_fn.name() for x in (b0, b0.float())]",
 ]
