@@ -60,7 +60,7 @@ def warns(cls: Any) -> Any:
     for name, value in list(vars(cls).items()):
         if name in _SILENT or (name.startswith("_") and not (name.startswith("__") and name.endswith("__"))):
             continue
-        if isinstance(value, property):
+        if isinstance(value, property) and value.fget:
             setattr(cls, name, property(_warned(value.fget)))
         elif callable(value) and not isinstance(value, type):
             setattr(cls, name, _warned(value))
