@@ -31,7 +31,8 @@ bool GraphReader::tensor(const Tensor& t) {
 }
 
 bool GraphReader::value(const Value& v) {
-  word(uint64_t(v.tag) | uint64_t(v.size) << 8);
+  const bool counts = v.tag == Value::text || v.tag == Value::list;  // of others nobody has set the size
+  word(uint64_t(v.tag) | (counts ? uint64_t(v.size) << 8 : 0));
   switch (v.tag) {
     case Value::none: return true;
     case Value::boolean:
