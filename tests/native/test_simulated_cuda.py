@@ -227,6 +227,7 @@ def test_narrow_scores(simulated):
         "fed_back",
         "graph_training",
         "graph_optimizers",
+        "first_call",
     ],
 )
 def test_compiled_functions(simulated, part):

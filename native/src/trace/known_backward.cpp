@@ -188,6 +188,8 @@ void repeat(Session& session, const KnownBackward& known, const Reader& reader) 
 
 void backward_pass(Session& session, const std::vector<Edge>& roots, const Grads& gradients, bool retain_graph,
     std::span<const uint64_t> state, const std::function<void()>& run) {
+  // Where nothing is known of what follows, its operators run: there is no path to learn, and a reader would keep all that was saved.
+  if (session.at()->next.empty() && !session.tree().backend) return run();
   Reader reader(session);
   for (uint64_t word : state) reader.word(word);
   reader.word(retain_graph);

@@ -266,3 +266,25 @@ def graph_optimizers():
         early = name == "Adagrad"  # it has its states before the first step
         assert graphs == {"plain": 3 - early, "captured": 1, "replayed": 7 + early}, (name, settings, graphs)
         assert "_step.default" in run._shim_compiled.source
+
+
+def first_call():
+    """It takes no more memory than the function as it is, also where breaks are forbidden: what backward has read goes."""
+    words, head = torch.nn.Embedding(512, 8), torch.nn.Linear(8, 512, bias=False)
+    torch.nn.ModuleList([words, head]).cuda().bfloat16()
+    ids = torch.arange(260).reshape(2, 130).cuda() % 512
+
+    def step():
+        logits = head(words(ids))
+        scores = logits[:, :-1].reshape(-1, 512)
+        loss = F.cross_entropy(scores.float(), ids[:, 1:].reshape(-1))
+        loss.backward()
+        words.weight.grad = head.weight.grad = None
+
+    peaks = []
+    for run in (step, step, torch.compile(step), torch.compile(step, fullgraph=True)):
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        run()
+        peaks.append(torch.cuda.max_memory_allocated() - before)
+    assert len({peak >> 16 for peak in peaks}) == 1, peaks
