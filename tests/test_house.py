@@ -31,7 +31,7 @@ BOUNDS = {
     "files with Python.h outside native/src/python": 0,
     "files with CUDA sources in string literals": 0,
     "folders of native/src in circles of includes": 0,
-    "500 lines each of native/src/python (goal 24)": 26,
+    "500 lines each of native/src/python (goal 24)": 24,
     "files of more than 300 lines": 0,
     "functions of more than 60 lines": 0,
     "test files of more than 300 lines": 0,
