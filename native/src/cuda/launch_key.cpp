@@ -1,19 +1,10 @@
 #include "cuda/launch_key.h"
 
-#include <cstring>
-
 namespace shim::cuda {
 
 bool lies_aligned(const TensorImpl& t) {
   if (t.storage()->hidden()) return t.storage_offset() * int64_t(itemsize(t.dtype())) % 16 == 0;
   return reinterpret_cast<uintptr_t>(t.data()) % 16 == 0;
-}
-
-bool LaunchKey::put(const void* data, size_t n) {
-  if (used_ + n > sizeof bytes_) return false;
-  std::memcpy(bytes_ + used_, data, n);
-  used_ += n;
-  return true;
 }
 
 bool LaunchKey::option(std::string_view name, const Value& v) {

@@ -1,5 +1,6 @@
 #pragma once
 // The bytes that tell which compiled kernel a call of a Triton kernel needs. They may tell more apart than Triton does, never less.
+#include <cstring>
 #include <string_view>
 
 #include "ops/value.h"
@@ -21,7 +22,12 @@ class LaunchKey {
   std::string_view bytes() const { return {bytes_, used_}; }
 
  private:
-  bool put(const void* data, size_t n);
+  bool put(const void* data, size_t n) {  // here, so that numbers are stored without a call
+    if (used_ + n > sizeof bytes_) return false;
+    std::memcpy(bytes_ + used_, data, n);
+    used_ += n;
+    return true;
+  }
   template <class T> bool put(T value) { return put(&value, sizeof value); }
 
   size_t used_ = 0;

@@ -81,7 +81,8 @@ int grid_of(PyObject* grid, const std::vector<Parameter>& parameters, const Call
 }
 
 PyObject* launch_now(const Record& r, const Call& call, const unsigned* grid) {
-  Value values[kMostParameters];
+  ValueRoom room;  // as many as it has, no more are made
+  Value* const values = room.take(r.launch.places.size());
   r.launch.put(call.values, values);
   return guarded([&] {
     cuda::launch(r.launch.code, grid, values);
