@@ -58,9 +58,10 @@ cuda::CUdeviceptr PeerMemory::flag(int channel, int owner, int other, bool freed
   return memory_->at(owner) + slots + (size_t(channel * size_ + other) * 2 + freed) * kFlagStep;
 }
 
-// Large enough that the host's calls do not count, and so many that the ways there and back and the sums run at the same time.
-size_t PeerMemory::piece_bytes(size_t row) const {
-  return std::clamp((row / 2 + kLeastPiece - 1) / kLeastPiece * kLeastPiece, kLeastPiece, slot_bytes_);
+// Large, for the host's calls; sums that go back in so many that the ways there and back run at the same time, and end soon after the last.
+size_t PeerMemory::piece_bytes(size_t row, bool spread) const {
+  const size_t part = row / (spread ? 4 : 2);
+  return std::clamp((part + kLeastPiece - 1) / kLeastPiece * kLeastPiece, kLeastPiece, slot_bytes_);
 }
 
 void PeerMemory::make_streams() {
@@ -263,7 +264,7 @@ cuda::CUstream PeerMemory::reduce(
   std::vector<Part> parts;
   std::vector<Sent> out, back;
   for (const Rows& r : all) {
-    const size_t most = piece_bytes(r.bytes);
+    const size_t most = piece_bytes(r.bytes, spread);
     for (size_t at = 0; at < r.bytes; at += most) {
       const size_t bytes = std::min(most, r.bytes - at);
       parts.push_back({r, at, bytes});

@@ -57,7 +57,7 @@ class PeerMemory {
   };
   PeerMemory(int rank, int size, int device);
   void make_streams();
-  size_t piece_bytes(size_t row) const;
+  size_t piece_bytes(size_t row, bool spread) const;
   bool tried(int other);
   cuda::CUdeviceptr slot(int channel, int owner, int source, uint32_t number) const;
   cuda::CUdeviceptr flag(int channel, int owner, int other, bool freed) const;
