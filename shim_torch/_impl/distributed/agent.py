@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -224,6 +225,12 @@ class Agent:
 
         time.sleep(min(self._plan.interval, 0.1))  # what fails together is told together
         found = [(w, w.code()) for w in self._workers]
+        for worker, code in found:
+            if code:
+                print(
+                    f"failed (exitcode: {code}) local_rank: {worker.local_rank} (pid: {worker.pid}) of {self._plan.name}",
+                    file=sys.stderr, flush=True,
+                )  # fmt: skip
         workers.stop(self._workers, self._plan.patience)
         if self._attempt < self._plan.max_restarts:
             return False

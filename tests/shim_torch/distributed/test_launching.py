@@ -74,6 +74,7 @@ def test_restart_after_a_failure(tmp_path):
     line = "2 [2.0, 2.0]"
     assert said(tmp_path) == {f"{attempt} {rank}": f"{line} {rank} 0" for attempt in (0, 1) for rank in (0, 1)}
     assert "[default0]:out of 0\n" in output and "ValueError: not yet" in output
+    assert "failed (exitcode: 1) local_rank: 1 (pid: " in output  # told before the restart
     (folder,) = (tmp_path / "logs").iterdir()
     assert folder.name.startswith("job_") and (folder / "attempt_1/1/stdout.log").read_text() == "out of 1\n"
     (told,) = folder.glob("attempt_0/*/error.json")
