@@ -83,14 +83,11 @@ std::shared_ptr<NcclWork> NcclGroup::reduce_by_copies(DeviceCollective&& what) {
     rows.push_back({t->data(), bytes, out, t->dtype()});
   }
   const Unlocked others_run;
-  // Few pieces, for the host's calls. Sums that go back have more: the ways there and back run at the same time, and end soon after the
-  // last; where nothing runs meanwhile, more again.
-  const int parts = !spread ? 2 : what.root == -2 ? 8 : 4;
   const double factor = what.op == Reduce::avg ? 1.0 / size() : 1.0;
   std::vector<DeviceCollective> one;
   one.push_back(std::move(what));
   return by_copies(device, current, std::move(one),
-      [&](PeerMemory& m, cuda::CUevent end) { return m.reduce(rows, factor, spread, parts, current, end); });
+      [&](PeerMemory& m, cuda::CUevent end) { return m.reduce(rows, factor, spread, current, end); });
 }
 
 }  // namespace shim::distributed

@@ -58,9 +58,9 @@ cuda::CUdeviceptr PeerMemory::flag(int channel, int owner, int other, bool freed
   return memory_->at(owner) + slots + (size_t(channel * size_ + other) * 2 + freed) * kFlagStep;
 }
 
-size_t PeerMemory::piece_bytes(size_t row, int parts) const {
-  const size_t part = row / size_t(parts);
-  return std::clamp((part + kLeastPiece - 1) / kLeastPiece * kLeastPiece, kLeastPiece, slot_bytes_);
+// Large enough that the host's calls do not count, and so many that the ways there and back and the sums run at the same time.
+size_t PeerMemory::piece_bytes(size_t row) const {
+  return std::clamp((row / 2 + kLeastPiece - 1) / kLeastPiece * kLeastPiece, kLeastPiece, slot_bytes_);
 }
 
 void PeerMemory::make_streams() {
@@ -253,7 +253,7 @@ void PeerMemory::add_pieces(const Rows& r, size_t at, size_t bytes, double facto
 
 // Pieces of all phases in turn: while one is added up, the next is on its way to it, and the one before on its way back.
 cuda::CUstream PeerMemory::reduce(
-    const std::vector<Rows>& all, double factor, bool spread, int pieces, cuda::CUstream current, cuda::CUevent end) {
+    const std::vector<Rows>& all, double factor, bool spread, cuda::CUstream current, cuda::CUevent end) {
   Channel &a = channels_[rows], &b = channels_[sums];
   begin(current, {&a.out, &a.in, &b.out, &b.in});
   struct Part {
@@ -263,7 +263,7 @@ cuda::CUstream PeerMemory::reduce(
   std::vector<Part> parts;
   std::vector<Sent> out, back;
   for (const Rows& r : all) {
-    const size_t most = piece_bytes(r.bytes, pieces);
+    const size_t most = piece_bytes(r.bytes);
     for (size_t at = 0; at < r.bytes; at += most) {
       const size_t bytes = std::min(most, r.bytes - at);
       parts.push_back({r, at, bytes});

@@ -33,9 +33,9 @@ class PeerMemory {
   cuda::CUstream exchange(const std::vector<Message>& sent, const std::vector<Message>& received,
       cuda::CUstream current, cuda::CUevent end);
   // In the same way: each rank's rows, multiplied by `factor` unless it is 1, added up in the order of the ranks. `spread`: the sums are
-  // the rows of all ranks then. Large rows go in so many `pieces`.
+  // the rows of all ranks then.
   cuda::CUstream reduce(
-      const std::vector<Rows>&, double factor, bool spread, int pieces, cuda::CUstream current, cuda::CUevent end);
+      const std::vector<Rows>&, double factor, bool spread, cuda::CUstream current, cuda::CUevent end);
   static bool reduces(DType, int size);
   void let_go();  // what waits for other ranks waits no longer; the messages are lost
 
@@ -57,7 +57,7 @@ class PeerMemory {
   };
   PeerMemory(int rank, int size, int device);
   void make_streams();
-  size_t piece_bytes(size_t row, int parts) const;
+  size_t piece_bytes(size_t row) const;
   bool tried(int other);
   cuda::CUdeviceptr slot(int channel, int owner, int source, uint32_t number) const;
   cuda::CUdeviceptr flag(int channel, int owner, int other, bool freed) const;

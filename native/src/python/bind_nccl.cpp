@@ -36,8 +36,7 @@ Running nccl_start(Group group, std::string_view name, int act, int op, PyObject
   c.timeout = timeout;
   c.name = name;
   c.later = later;
-  return root < 0 ? group->reduce_by_copies(std::move(c))
-                  : group->start(std::move(c));  // -1, -2 (nothing runs meanwhile): by copies, null where it is NCCL's
+  return root < 0 ? group->reduce_by_copies(std::move(c)) : group->start(std::move(c));  // -1: null where it is NCCL's
 }
 
 // (ncclComm_t, the stream of asynchronous collectives, how many small ones were not NCCL's; -1: all are)

@@ -97,13 +97,9 @@ def all_gather(out: Any, mine: Any, group: Any) -> Any:
     return copied(group, [(mine, to) for to in ranks], [(rows[r], r) for r in (ranks[0], *ranks[:0:-1])])
 
 
-def _reduced(
-    group: Any, name: str, act: int, average: bool, inputs: Any, outputs: Any, last: bool = False
-) -> DeviceWork | None:
+def _reduced(group: Any, name: str, act: int, average: bool, inputs: Any, outputs: Any) -> DeviceWork | None:
     op = ReduceOp.AVG if average else ReduceOp.SUM
-    running = group._device_engine.start(
-        name, act, int(op), None, inputs, outputs, -2 if last else -1, None, None, group._limit, True
-    )
+    running = group._device_engine.start(name, act, int(op), None, inputs, outputs, -1, None, None, group._limit, True)
     if running is None:
         _unavailable(group, outputs[0])
         return None
@@ -121,18 +117,18 @@ def reduce_scatter(outs: Sequence[Any], sent: Sequence[Any], group: Any, average
     return _reduced(group, "reduce_scatter by copies", Act.REDUCE_SCATTER, average, list(sent), list(outs))
 
 
-def all_reduce(tensors: Sequence[Any], group: Any, average: bool, last: bool = False) -> Any:
+def all_reduce(tensors: Sequence[Any], group: Any, average: bool) -> Any:
     """``all_reduce`` of floating-point tensors where they are, asynchronous, with SUM or AVG; None where it is NCCL's.
 
     Each rank adds up its part of every tensor, and sends it to the others. Small ones go with large ones, as in ``reduce_scatter``;
-    those of which ranks cannot have equal parts are NCCL's. ``last``: nothing else runs meanwhile.
+    those of which ranks cannot have equal parts are NCCL's.
     """
     n = group.size()
     if not any(_fits(group, t, n * least()) and t.numel() % n == 0 for t in tensors):
         return None
     taken = [_fits(group, t, 1) and t.numel() % n == 0 for t in tensors]
     whole = [t.detach() for t, yes in zip(tensors, taken, strict=True) if yes]
-    works: list[Any] = [_reduced(group, "all_reduce by copies", Act.ALL_REDUCE, average, [], whole, last)]
+    works: list[Any] = [_reduced(group, "all_reduce by copies", Act.ALL_REDUCE, average, [], whole)]
     if works[0] is None:
         return None
     rest = [t for t, yes in zip(tensors, taken, strict=True) if not yes]

@@ -177,7 +177,7 @@ class Reducer:
         grads = [p.grad for p in members]
         if self._hook is None and not self._as_view and self.divisor is None and self._in_place(grads):
             with torch.no_grad():
-                work = by_copies.all_reduce(grads, self._group, average=True, last=number == len(self._buckets) - 1)
+                work = by_copies.all_reduce(grads, self._group, average=True)
             if work is None:
                 work = collectives.all_reduce_coalesced(grads, ReduceOp.AVG, group=self._group, async_op=True)
             now.running.append((work, grads))
