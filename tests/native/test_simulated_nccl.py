@@ -128,7 +128,10 @@ def test_gathered_memory_is_used_again_only_in_order(library, simulated, tmp_pat
     variables = kernel_variables(simulated)
     for found in together(library, 2, "gathers", tmp_path, dtype, module="device_streams", **variables):
         assert found["again"] > 20 and found["early"] == 0
-        assert len(set(found["kept"][1:])) == 1 == len(set(found["peaks"][1:])) and found["reserved"] == 0, found
+        # The first step does not know which block is the last.
+        for sizes in (found["kept"], found["peaks"]):
+            assert sizes == sorted(sizes, reverse=True), found
+        assert len(set(found["kept"][2:])) == 1 and found["reserved"] == 0, found
 
 
 def test_the_current_stream_is_asked_for_with_the_interpreters_lock(library, tmp_path):
