@@ -155,9 +155,13 @@ def test_storages_of_quantized_dtypes_hold_whole_numbers(name: str, size: int) -
 
 def test_places_and_values_of_storages() -> None:
     storage, typed = torch.UntypedStorage([0, 1, 2]), torch.FloatStorage([0.0, 1.0])
+    storage[np.int64(1)] = 7
+    assert (storage[np.int32(1)], storage[np.int64(-1)]) == (7, 2)
     for key, value, error in (
         (3, 1, "out of bounds"),
         (-1, 1, "out of bounds"),
+        (1 << 70, 1, "out of bounds"),
+        (torch.tensor(1), 1, "can't index a torch.UntypedStorage with Tensor"),
         (True, 1, "can't index a torch.UntypedStorage with bool"),
         (0, [1], "can only set storage content with a int types, but got list instead"),
         (slice(None, None, -1), 1, "Trying to slice with a step of -1, but only a step of 1 is supported"),

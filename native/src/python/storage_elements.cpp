@@ -31,14 +31,12 @@ int storage_assign(PyObject* o, PyObject* key, PyObject* value) {
              -1;
     PySlice_AdjustIndices(Py_ssize_t(s->nbytes()), &start, &stop, step);
   } else {
-    if (!PyLong_CheckExact(key))
+    if (PyBool_Check(key) || PySequence_Check(key) || !PyIndex_Check(key))  // NumPy's integers are places too
       return PyErr_Format(PyExc_RuntimeError, "can't index a torch.UntypedStorage with %s", Py_TYPE(key)->tp_name), -1;
-    start = PyLong_AsSsize_t(key);
-    if (start < 0 ||
-        start >= Py_ssize_t(s->nbytes())) {  // also what is no Py_ssize_t; from the end, PyTorch does not write
-      PyErr_Clear();
+    start = PyNumber_AsSsize_t(key, nullptr);  // what is no Py_ssize_t: the least or the greatest
+    if (start == -1 && PyErr_Occurred()) return -1;
+    if (start < 0 || start >= Py_ssize_t(s->nbytes()))  // from the end, PyTorch does not write
       return PyErr_SetString(PyExc_RuntimeError, "out of bounds"), -1;
-    }
     stop = start + 1;
   }
   if (!PyLong_Check(value))

@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.tensor.storage_arguments import check_legacy, not_for_cuda
-from shim_torch._impl.tensor.storage_warning import warns
+from shim_torch._impl.tensor.storage_warning import warn_others, warns
 
 # The dtypes that have a storage class of their own, by that class's name.
 DTYPES: dict[str, Any] = {
@@ -81,12 +81,10 @@ class LegacyMeta(type):
         return cls._fixed_dtype
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        kind = cls._device_type
-        return (
-            type(instance) in (cls.__base__, cls)
-            and instance.dtype == cls._fixed_dtype
-            and instance.device.type == kind
-        )
+        if type(instance) not in (cls.__base__, cls):
+            return False  # who asks this of something else uses no typed storage
+        warn_others()
+        return instance.dtype == cls._fixed_dtype and instance.device.type == cls._device_type
 
 
 warns(LegacyMeta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -45,11 +46,12 @@ def _is_count(given: Any) -> bool:
 
 def place_of(index: Any, count: int, storage: Any, kind: Any) -> int:
     """An index of one element; TypeError for what is no int, IndexError for one beyond the ``count`` that there are."""
-    if isinstance(index, bool) or not isinstance(index, int):
+    if isinstance(index, bool) or not isinstance(index, numbers.Integral):  # which NumPy's integers are
         raise TypeError(f"can't index a {storage} with {kind}")
-    if not -count <= index < count:
-        raise IndexError(f"index {index} out of range for storage of size {count}")
-    return index
+    place = int(index)
+    if not -count <= place < count:
+        raise IndexError(f"index {place} out of range for storage of size {count}")
+    return place
 
 
 def check_typed(args: tuple[Any, ...], wrapped: Any, dtype: Any, device: Any) -> None:

@@ -15,8 +15,8 @@ MESSAGE = (
     "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
     "instead of tensor.storage()"
 )
-# Public methods that do not warn in PyTorch either.
-_SILENT = ("__eq__", "__hash__", "filename", "from_file", "is_sparse")
+# Public methods that do not warn in PyTorch either, and one that does so itself.
+_SILENT = ("__eq__", "__hash__", "filename", "from_file", "is_sparse", "__instancecheck__")
 _always = _given = False
 
 
@@ -45,11 +45,16 @@ def warn(stacklevel: int = 2) -> None:
         warnings.warn(MESSAGE, UserWarning, stacklevel=stacklevel + 1)
 
 
+def warn_others() -> None:
+    """Warns where code of others called the caller."""
+    if (_always or not _given) and not is_own(sys._getframe(2)):
+        warn(3)
+
+
 def _warned(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def called(*args: Any, **kwargs: Any) -> Any:
-        if (_always or not _given) and not is_own(sys._getframe(1)):
-            warn()
+        warn_others()
         return f(*args, **kwargs)
 
     return called
