@@ -31,6 +31,14 @@ def _found(x: Any, net: Any, grad: Any, whole: Any) -> list[Any]:
     return [whole(t) if t is not None else None for t in (out, *grads)]
 
 
+def _parts_seen(pieces: Any) -> set[int]:
+    """In how many parts products travel from now on, which are all taken as large ones."""
+    seen: set[int] = set()
+    pieces._FULL, original = 1, pieces._parts
+    pieces._parts = lambda *a: (n := original(*a), seen.add(n))[0]
+    return seen
+
+
 def layers(
     rank: int, number: int, folder: Any, device: str, shape: tuple[int, ...], dim: int | None, options: dict[str, Any]
 ) -> Any:
@@ -41,8 +49,7 @@ def layers(
     from shim_torch._impl.distributed import overlapped_linear, overlapped_whole
 
     used: list[str] = []
-    if options.get("halves"):  # as large ones are taken
-        overlapped_linear._FULL = 1
+    parts = _parts_seen(overlapped_linear) if "parts" in options else set()
     watched = overlapped_linear if dim is not None else overlapped_whole
     for name in ("column", "row"):
         original = getattr(watched, name)
@@ -89,7 +96,7 @@ def layers(
     ]
     same = [(a is None) == (b is None) for a, b in zip(expected, found[1], strict=True)]
     dist.destroy_process_group()
-    return used, gaps, all(same)
+    return used, gaps, all(same) and parts == ({options["parts"]} if "parts" in options else set())
 
 
 def left_alone(rank: int, number: int, folder: Any) -> Any:
