@@ -52,12 +52,13 @@ thread_local std::string disabled;            // why default hooks may not be us
 
 Ref<PackedValue> pack_default(const Tensor& t) {
   if (defaults.empty() || t->wrapped_number) return {};
-  const HookPair pair = defaults.back();
+  // The hook may leave its context, which lets go of both.
+  const auto pack = make<HeldObject>(defaults.back().pack), unpack = make<HeldObject>(defaults.back().unpack);
   struct Off {
-    int old = std::exchange(SavedHooks::depth(), 0);
-    ~Off() { SavedHooks::depth() = old; }
+    Off() { SavedHooks::depth() = 0; }
+    ~Off() { SavedHooks::depth() = int(defaults.size()); }
   } off;
-  return packed_by(pair.pack, pair.unpack, t);
+  return packed_by(pack->object, unpack->object, t);
 }
 
 }  // namespace
