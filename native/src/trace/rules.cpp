@@ -21,18 +21,21 @@ std::string asked(const Ref<HeldObject>& function, void* record) {  // empty for
 // Asked once an operator.
 const Rule& rule_of(Operator& op) {
   static auto* rules = new std::unordered_map<Operator*, Rule>;
-  const auto [at, fresh] = rules->try_emplace(&op);
-  if (!fresh) return at->second;
-  Rule& rule = at->second;
+  if (const auto known = rules->find(&op); known != rules->end()) return known->second;
+  Rule rule;  // kept when it is whole: what is asked may fail, or let another thread ask meanwhile
   void* const record = op.out || !op.recorded ? nullptr : interpreter_functions.record(op);
-  if (!record) return rule.library = true, rule.against = "an operator of a library", rule;
+  if (!record) {
+    rule.library = true;
+    rule.against = "an operator of a library";
+    return rules->emplace(&op, std::move(rule)).first->second;
+  }
   rule.against = asked(deferral_rule, record);
   rule.draws = rule.against.starts_with("it draws");
   const std::string what = asked(condition_rule, record);
   rule.divides = what == "divides";
   rule.bounds = what == "bounds";
   if (rule.against.starts_with("the shape")) rule.shape = op.full_name() + ": " + rule.against;
-  return rule;
+  return rules->emplace(&op, std::move(rule)).first->second;
 }
 
 }  // namespace shim::trace
