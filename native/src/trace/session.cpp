@@ -74,27 +74,6 @@ void Session::show_all() {
   now_->hidden.clear();
 }
 
-// What nobody else has any more goes before the operator has memory for its results.
-void Session::unwatch() {
-  std::erase_if(watched_, [](Watched& h) {
-    if (h.now) h.storage->show(h.memory), h.now = false;
-    return h.storage->use_count() == 1;
-  });
-}
-
-void Session::watch(const Storage& storage) {
-  if (!watching || !storage.may_hide() || !storage.nbytes()) return;
-  for (const Watched& h : watched_)
-    if (h.storage.get() == &storage) return;
-  watched_.push_back({Ref<Storage>(const_cast<Storage*>(&storage)), nullptr, false});
-}
-
-void Session::rewatch() {
-  std::erase_if(watched_, [](const Watched& h) { return !h.now && h.storage->use_count() == 1; });
-  for (Watched& h : watched_)
-    if (!h.now && !h.storage->hidden() && h.storage->may_hide()) h.memory = h.storage->hide(), h.now = true;
-}
-
 void Session::go_to(int device) {
   void* const stream = cuda::current_stream(device);
   if (device_ >= 0 && (device_ != device || stream_ != stream)) flush();
@@ -129,7 +108,8 @@ void Session::split_path() const {
 // model, whose memory is planned as a whole.
 void Session::flush_last() {
   if (before_reads_ && 4 * before_reads_ >= at_->depth && device_ >= 0) split_path();
-  flush();
+  do flush();
+  while (any_deferred());  // by what the interpreter runs as memory goes
 }
 
 void Session::run_part() {

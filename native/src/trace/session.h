@@ -171,7 +171,8 @@ class Session {
   int device_ = -1;                                  // of CUDA, of what is deferred
   void* stream_ = nullptr;                           // that was current then
   Lists *now_ = &lists_[0], *running_ = &lists_[1];  // what is deferred; what flush() runs
-  std::vector<Watched> watched_;                     // also what is shown at the moment
+  std::vector<Ref<Storage>> no_longer_watched();
+  std::vector<Watched> watched_;  // also what is shown at the moment
 };
 
 Session* current();
