@@ -1,9 +1,8 @@
 #include "autograd/forward_mode.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
-
-#include <algorithm>
 
 #include "autograd/operator_node.h"
 #include "core/math_bits.h"

@@ -8,8 +8,8 @@
 
 namespace shim::saved_hooks {
 
-void pack(
-    SavedTensor&, void* pack, void* unpack);  // packs it now; RuntimeError where it has hooks, is None or was freed
+// Packs it now; RuntimeError where it has hooks, is None or was freed.
+void pack(SavedTensor&, void* pack, void* unpack);
 
 void push(void* pack, void* unpack);
 void pop();

@@ -41,8 +41,8 @@ class PeerMemory {
 
  private:
   enum { messages, rows, sums, kChannels };
-  struct
-      Line {  // a stream, and numbers to write and to wait for that it gets together, in one call, before what comes next
+  // A stream, and numbers to write and to wait for that it gets together, in one call, before what comes next.
+  struct Line {
     cuda::CUstream stream = nullptr;
     std::vector<cuda::BatchedNumber> numbers;
   };
@@ -63,10 +63,8 @@ class PeerMemory {
   cuda::CUdeviceptr flag(int channel, int owner, int other, bool freed) const;
   void begin(cuda::CUstream current, std::initializer_list<Line*>);
   void join(Line& first, Line& later);
-  enum : unsigned {
-    kWait = 1,
-    kWrite = 2
-  };  // CU_STREAM_MEM_OP_{WAIT,WRITE}_VALUE_32; waits are for at least the number, which wraps
+  // CU_STREAM_MEM_OP_{WAIT,WRITE}_VALUE_32; waits are for at least the number, which wraps.
+  enum : unsigned { kWait = 1, kWrite = 2 };
   static void number(Line& line, unsigned act, cuda::CUdeviceptr at, uint32_t value) {
     line.numbers.push_back({act, at, value});
   }

@@ -6,8 +6,8 @@
 namespace shim::program {
 
 Value recorded(const shim::Value&, Recorder&);
-void collect_tensors(
-    const shim::Value& gave, std::vector<Tensor>& into);  // of what an operator gave, lists' one by one
+// Of what an operator gave, lists' one by one.
+void collect_tensors(const shim::Value& gave, std::vector<Tensor>& into);
 
 // What a step's value is when its program runs.
 class Given {

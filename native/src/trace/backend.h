@@ -4,8 +4,8 @@
 
 namespace shim::trace {
 
-inline Ref<HeldObject>
-    lowering;  // compile/backends.py's: (backend, nodes, given, wanted, tensors) -> a function of the tensors
+// compile/backends.py's: (backend, nodes, given, wanted, tensors) -> a function of the tensors.
+inline Ref<HeldObject> lowering;
 
 bool run_by_backend(Session&, std::span<const Session::Deferred>, std::vector<Ref<Storage>>& storages);
 

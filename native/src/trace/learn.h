@@ -12,8 +12,8 @@ struct Rule {            // of an operator, by its record
   bool draws = false, library = false;
 };
 const Rule& rule_of(Operator&);
-inline Ref<HeldObject> deferral_rule,
-    condition_rule;  // of a record: None or why its calls run at once; what else decides
+// Functions of a record: None or why its calls run at once; what a call may fail for.
+inline Ref<HeldObject> deferral_rule, condition_rule;
 // Why the call runs at once, whatever its way; null: it may be deferred.
 const char* against_call(const Rule&, const Operator&, const Value* args, size_t n);
 bool at_once(Session&, const Operator&, const char* why);  // counts it; false

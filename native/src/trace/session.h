@@ -128,8 +128,8 @@ class Session {
   bool may_run_apart() const {
     return following_ && learns && !refusal && !tree_.backend && !tree_.apart_varies && !tree_.full();
   }
-  int inside_operators =
-      0;  // kernels of torch.library that run: what they do with values is theirs, no break of the graph
+  // Kernels of torch.library that run: what they do with values is theirs, no break of the graph.
+  int inside_operators = 0;
 
  private:
   struct Watched {
