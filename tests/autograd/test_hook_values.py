@@ -74,3 +74,52 @@ def test_hooks_of_modules():
             getattr(layer, register)(lambda module, *grads, wrong=wrong: (wrong,))
             with pytest.raises(RuntimeError, match=text):
                 layer(torch.ones(1, 2, requires_grad=True)).sum().backward()
+
+
+def itself(kind: type) -> list | dict:
+    made = kind()
+    made.append(made) if kind is list else made.update(own=made)
+    return made
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_what_holds_itself(kind):
+    class Given(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return itself(kind)
+
+    leaf = start()
+    with pytest.raises(RuntimeError, match=rf"expected Variable or None \(got {kind.__name__}\)"):
+        Given.apply(leaf).sum().backward()
+    seen = leaf * 2
+    seen.register_hook(lambda g: itself(kind))
+    with pytest.raises(TypeError, match=f"expected Variable, but hook returned '{kind.__name__}'"):
+        seen.sum().backward()
+    kept = itself(kind)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (kept, t), lambda packed: packed[packed[0] is kept]):
+        y = (leaf * leaf).sum()
+    y.backward()
+    assert leaf.grad.tolist() == [[2.0] * 3] * 2
+
+
+def test_a_packed_value_may_be_nested_as_deep_as_one_likes():
+    def packed(t):
+        for _ in range(100_000):
+            t = [t]
+        return t
+
+    def unpacked(packed):
+        while isinstance(packed, list):
+            packed = packed[0]
+        return packed
+
+    leaf = start()
+    with torch.autograd.graph.saved_tensors_hooks(packed, unpacked):
+        y = leaf.exp().sum()
+    y.backward()
+    assert torch.equal(leaf.grad, leaf.detach().exp())

@@ -276,3 +276,13 @@ def test_kernels_as_objects():
         torch.library.get_kernel("aten::add.Tensor", "FOO")
     with pytest.raises(RuntimeError, match="no kernel for XLA for aten::add.Tensor"):
         torch.library.get_kernel("aten::add.Tensor", "XLA")
+
+
+def test_an_argument_may_hold_itself():
+    lib = library.Library("itself", "FRAGMENT")
+    lib.define("echo(Any a) -> Any")
+    lib.impl("echo", lambda a: a, "CompositeExplicitAutograd")
+    for a in ([], {}):
+        a.append(a) if isinstance(a, list) else a.update(own=a)
+        assert ops.itself.echo(a) is a
+    lib._destroy()

@@ -9,7 +9,36 @@
 
 namespace shim {
 
+// One that holds itself, as a hook may give it, or that lies deeper than anything here reads, is an object as any other.
+struct Values::Inside {
+  Inside(Values& values, PyObject* o)
+      : values_(values), outer_(values.inside_), o_(o), depth_(outer_ ? outer_->depth_ + 1 : 0) {
+    values.inside_ = this;
+  }
+  Inside(const Inside&) = delete;
+  ~Inside() { values_.inside_ = outer_; }
+  static bool may_be(const Inside* outer, PyObject* o) {
+    if (outer && outer->depth_ == kDeepest) return false;
+    while (outer && outer->o_ != o) outer = outer->outer_;
+    return !outer;
+  }
+
+ private:
+  static constexpr int kDeepest = 15;
+  Values& values_;
+  const Inside* const outer_;
+  PyObject* const o_;
+  const int depth_;
+};
+
+void Values::put_object(Value& v, PyObject* o) {
+  v.tag = Value::object;
+  v.held = o;
+}
+
 inline void Values::put_list(Value& v, PyObject* o) {
+  if (!Inside::may_be(inside_, o)) return put_object(v, o);
+  const Inside inside(*this, o);
   const size_t n = size_t(PySequence_Fast_GET_SIZE(o));
   Value* items = room_.take(n);
   for (size_t i = 0; i < n; ++i) put(items[i], PySequence_Fast_GET_ITEM(o, Py_ssize_t(i)));
@@ -61,12 +90,13 @@ void Values::put_other(Value& v, PyObject* o) {
     put_dict(v, o);
   } else {
     PyErr_Clear();  // of a text without UTF-8
-    v.tag = Value::object;
-    v.held = o;
+    put_object(v, o);
   }
 }
 
 void Values::put_dict(Value& v, PyObject* o) {
+  if (!Inside::may_be(inside_, o)) return put_object(v, o);
+  const Inside inside(*this, o);
   PyObject *key, *value;
   Value* items = room_.take(2 * size_t(PyDict_Size(o)));
   v = {Value::dict, uint32_t(PyDict_Size(o)), items};

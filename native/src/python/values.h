@@ -58,9 +58,12 @@ class Values {  // of bound arguments, which outlive them
   void put_other(Value&, PyObject*);
   void put_list(Value&, PyObject*);
   void put_dict(Value&, PyObject*);
+  void put_object(Value&, PyObject*);
 
+  struct Inside;
   ValueRoom room_;
   Value* all_ = nullptr;
+  const Inside* inside_ = nullptr;  // the lists and dicts whose elements are being read
 };
 
 PyObject* tuple_of(
