@@ -130,6 +130,21 @@ def test_missing_kernels_and_arguments(ops):
         ops.not_there
 
 
+def test_kernels_as_objects(ops):
+    (kernel,) = _core.kernels_of("abi_test::three", "").values()
+    a, b, c = (torch.full((1,), float(i)) for i in range(3))
+    assert kernel(a, b, c=c).tolist() == kernel(c=c, b=b, a=a).tolist() == [0.0]  # it gives its first
+    assert repr(kernel) == "<compiled kernel of abi_test::three>"
+    for given, wrong in (((a, b, c), {"d": 1}), ((a, b, c), {"a": a}), ((a,), {"b": b, "c": c, "d": 1})):
+        word = [*wrong][-1]
+        with pytest.raises(TypeError, match=rf"three>\(\) got an unexpected keyword argument '{word}'"):
+            kernel(*given, **wrong)
+    with pytest.raises(TypeError, match="abi_test::three: the kernel misses its argument 'c'"):
+        kernel(a, b)
+    with pytest.raises(TypeError, match="abi_test::three: the kernel takes 3 arguments, got 4"):
+        kernel(a, b, c, c)
+
+
 def test_definitions_and_kernels_meet_in_either_order(library):
     first = torch.library.Library("abi_python", "FRAGMENT")
     first.define("before(Tensor x) -> Tensor")

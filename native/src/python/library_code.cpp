@@ -17,12 +17,25 @@ namespace {
 
 LibraryCode& code_of(PyObject* o) { return **held_in<LibraryCode>(o); }
 
+// Each is of an argument that no position gives.
+void check_keywords(const LibraryCode& code, const Operator* op, size_t given, PyObject* kwargs) {
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(kwargs, &at, &key, &value);) {
+    const std::string_view word = utf8(key);
+    size_t i = given;
+    while (op && i < op->schema.args.size() && op->schema.args[i].name != word) ++i;
+    CHECK(Kind::Type, op && i < op->schema.args.size(), code.name(), "() got an unexpected keyword argument '", word,
+        "'");
+  }
+}
+
 // Called on its own (kernels_of): what the schema has, given by position, by name or by default.
 PyObject* called(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     std::vector<PyObject*> all;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
     const Operator* op = code_of(self).op();
+    if (kwargs) check_keywords(code_of(self), op, all.size(), kwargs);
     for (size_t i = all.size(); op && i < op->schema.args.size(); ++i) {
       const Argument& a = op->schema.args[i];
       PyObject* o = kwargs ? PyDict_GetItemString(kwargs, a.name.c_str()) : nullptr;
