@@ -121,7 +121,7 @@ int shim_cxx_item(ShimTensor* handle, ShimCell* result) {
 
 int shim_cxx_from_python(uint32_t tag, void* object, ShimCell* result) {
   return kept([&] {
-    interpreter_calls.see(object, [&](const Value& v) {
+    interpreter_functions.see(object, [&](const Value& v) {
       ShimCell c = cell_of(v);
       if (c.tag != tag && tag != SHIM_NONE) {
         release_cell(c);

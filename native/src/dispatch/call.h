@@ -1,7 +1,5 @@
 #pragma once
 // The call of an operator with values: bound arguments -> result, in the order modes, overrides, kernel, history.
-#include <functional>
-
 #include "autograd/operator_node.h"
 #include "autograd/recording.h"
 #include "core/math_bits.h"
@@ -47,7 +45,6 @@ struct InterpreterCalls {
   DType (*lacking_dtype)() = nullptr;
   std::string (*not_implemented)() = nullptr;
   void (*drop_error)() = nullptr;
-  void (*see)(void* object, const std::function<void(const Value&)>& take) = nullptr;  // what it is, lent
   bool (*alone)() = nullptr;                      // no other thread of the interpreter's is there
   bool (*is_plain)(const TensorImpl&) = nullptr;  // no class of its own is the tensor's, whose object is there
   // A replay of the call that made a view.

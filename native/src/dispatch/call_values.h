@@ -3,6 +3,7 @@
 #include <span>
 
 #include "dispatch/call.h"
+#include "ops/interpreter_function.h"
 
 namespace shim {
 
@@ -13,7 +14,7 @@ template <class Take> void call_values(Operator& op, Value* args, Take&& take) {
     if (v.tag == Value::tensors) v.tag = Value::list;
   Result r;
   call_operator(op, args, n, r);
-  if (r.object()) return interpreter_calls.see(r.object(), take);
+  if (r.object()) return interpreter_functions.see(r.object(), take);
   ValueRoom room;
   take(value_of(r.answer, room));
 }

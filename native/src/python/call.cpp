@@ -164,7 +164,6 @@ void install_calls() {
       .lacking_dtype = lacking_dtype,
       .not_implemented = not_implemented_text,
       .drop_error = PyErr_Clear,
-      .see = [](void* o, const auto& take) { take(Values().of(static_cast<PyObject*>(o))); },
       .alone = alone,
       .is_plain =
           [](const TensorImpl& t) {

@@ -18,6 +18,7 @@ Operator* bind_deprecated(
     const std::vector<Operator*>& candidates, const char* name, Form form, const CallArgs& c, Bound& b) {
   if (form == Form::op || candidates.empty() || candidates.front()->alias_of) return nullptr;
   const Traits& traits = *candidates.front()->traits;
+  if (traits.old_orders.empty()) return nullptr;
   Values values;
   std::vector<Value> given;  // what is in lists and dicts is no matter here
   for (PyObject* o : std::span(c.args, c.nargs))

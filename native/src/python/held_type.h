@@ -67,7 +67,7 @@ template <class T, bool ends_threads = false> class HeldType {
   }
   static void drop(PyObject* o) {
     {
-      const std::conditional_t<ends_threads, GilRelease, std::monostate> lock;
+      [[maybe_unused]] const std::conditional_t<ends_threads, GilRelease, std::monostate> lock;
       reinterpret_cast<Holder<T>*>(o)->it.~shared_ptr();
     }
     free_object(o);
