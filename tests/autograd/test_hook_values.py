@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 import shim_torch as torch
@@ -122,4 +124,23 @@ def test_a_packed_value_may_be_nested_as_deep_as_one_likes():
     with torch.autograd.graph.saved_tensors_hooks(packed, unpacked):
         y = leaf.exp().sum()
     y.backward()
+    assert torch.equal(leaf.grad, leaf.detach().exp())
+
+
+def test_pack_hooks_may_take_themselves_off():
+    class Packs:  # nobody else holds these
+        def __call__(self, t):
+            torch._C._autograd._pop_saved_tensors_default_hooks()
+            gc.collect()
+            return t * 2
+
+    class Unpacks:
+        def __call__(self, t):
+            return t / 2
+
+    leaf = start()
+    torch._C._autograd._push_saved_tensors_default_hooks(Packs(), Unpacks())
+    y = leaf.exp()
+    gc.collect()
+    y.sum().backward()
     assert torch.equal(leaf.grad, leaf.detach().exp())

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/interpreter_lock.h"
 #include "ops/interpreter_function.h"
 
 namespace shim {
@@ -9,7 +10,7 @@ namespace {
 
 class Packed final : public PackedValue {
  public:
-  Packed(Ref<HeldObject> value, void* unpack) : value_(std::move(value)), unpack_(make<HeldObject>(unpack)) {}
+  Packed(Ref<HeldObject> value, Ref<HeldObject> unpack) : value_(std::move(value)), unpack_(std::move(unpack)) {}
   Tensor unpack() override {
     Tensor found;
     const Value given = held_value(value_->object);
@@ -31,11 +32,13 @@ class Packed final : public PackedValue {
 
 Ref<PackedValue> packed_by(void* pack, void* unpack, const Tensor& t) {
   const NoGrad off;
+  const Locked lock;
+  const Ref<HeldObject> unpacks = make<HeldObject>(unpack);  // the call may take the pair off, which is its end
   const uint32_t version = t->version();
   const Value given = tensor_value(t);
   Ref<PackedValue> packed;
   interpreter_functions.call(pack, {&given, 1},
-      [&](const Value& r) { packed = Ref<PackedValue>(new Packed(make<HeldObject>(r.origin), unpack)); });
+      [&](const Value& r) { packed = Ref<PackedValue>(new Packed(make<HeldObject>(r.origin), unpacks)); });
   CHECK(Kind::Runtime, t->version() == version,
       "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
       "modified by in-place "

@@ -24,8 +24,8 @@ void call_function(void* function, std::span<const Value> args, const TakeValue&
   const GilAcquire gil;
   Objects given;
   for (const Value& v : args) given.push_back(v.origin ? Py_NewRef(static_cast<PyObject*>(v.origin)) : object_of(v));
-  const OwnedRef gave =
-      owned(PyObject_Vectorcall(static_cast<PyObject*>(function), given.data(), given.size(), nullptr));
+  const OwnedRef called{Py_NewRef(static_cast<PyObject*>(function))};  // who keeps it may let go of it meanwhile
+  const OwnedRef gave = owned(PyObject_Vectorcall(called, given.data(), given.size(), nullptr));
   show(gave, take);
 }
 
