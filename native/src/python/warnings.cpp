@@ -16,7 +16,7 @@ void set_warn_always(PyObject* on) {
 int install_warnings(PyObject*) {
   warning_given = [](const char* text) {
     GilAcquire gil;
-    if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) throw PythonError();
+    if (PyErr_WarnEx(PyExc_UserWarning, text, level_outside()) < 0) throw PythonError();
   };
   return 0;
 }
