@@ -28,7 +28,8 @@ def _noise(input: Any, p: float, whole: bool) -> Any:
     if whole and input.dim() < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = (*input.shape[:2], *[1] * (input.dim() - 2)) if whole else tuple(input.shape)
-    return torch.bernoulli(input.new_empty(shape), 1 - p)
+    # Of no batch, whose draws could not be the same for all of it.
+    return torch.bernoulli(torch.empty(shape, dtype=input.dtype, device=input.device), 1 - p)
 
 
 def _alpha_dropout(input: Any, p: float, train: bool, whole: bool, in_place: bool = False) -> Any:
