@@ -92,9 +92,11 @@ Outcome<CrossEntropy> cross_entropy(const Tensor& logits, const Tensor& target, 
   if (!takes(logits) || (weight && !takes(*weight))) return kNotTaken;
   if (logits->dim() != 2 || target->dtype() != DType::i64)
     return NotMine{"logits of other than two dims, or targets that are not int64"};
-  const UnlockedWork others_run(logits->numel());
   const DType t = logits->dtype(), compute = compute_dtype(t);
   const int64_t rows = logits->sizes()[0], cols = logits->sizes()[1];
+  if (target->numel() != rows || (weight && (*weight)->numel() != cols))
+    return NotMine{"sizes that do not fit"};  // anybody can call the operator: the body says what is wrong
+  const UnlockedWork others_run(logits->numel());
   const Tensor x = as(logits, compute), w = weight ? as(*weight, compute) : Tensor{}, at = contiguous(target);
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t place = at->data_as<int64_t>()[r];

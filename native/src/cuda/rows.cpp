@@ -74,7 +74,7 @@ Outcome<std::tuple<Tensor, Tensor, Tensor, Tensor>> cross_entropy(const Tensor& 
   int64_t rows = x->sizes()[0], cols = x->sizes()[1];
   if (rows == 0 || cols == 0) return kNoElements;
   if (rows > kMostBlocks) return kTooMany;
-  if (target->numel() != rows) return kOtherSizes;
+  if (target->numel() != rows || (weight && weight->numel() != cols)) return kOtherSizes;
   const int device = x->device().index;
   const Tensor log_p = keep ? empty(x->sizes(), t, x->device()) : empty(Dims{0}, t, x->device());
   const int v = keep ? vector_for(cols, {&x, &log_p}) : vector_for(cols, {&x});

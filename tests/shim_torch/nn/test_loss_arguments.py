@@ -54,3 +54,14 @@ def test_poisson_nll_loss_has_pytorchs_values(log_input, full, losses, slopes):
     torch.testing.assert_close(x.grad, torch.tensor(slopes[0]), **near)
     torch.testing.assert_close(counts.grad[1:], torch.tensor(slopes[1]), **near)
     assert bool(counts.grad[0].isnan()) is full  # 0 times log(0), in PyTorch too
+
+
+@pytest.mark.parametrize(
+    "target, weight", [((3, 0, 8), None), ((2,), None), ((3,), (3, 2)), ((3, 0, 8), (3, 2))], ids=str
+)
+def test_the_operator_of_cross_entropy_reads_no_more_than_there_is(target, weight):
+    """Anybody can call it: by itself it sees sizes that the function would have refused."""
+    operator = torch.ops.shim.cross_entropy
+    target, weight = torch.zeros(target, dtype=torch.int64), None if weight is None else torch.randn(weight)
+    with pytest.raises((RuntimeError, ValueError), match="fit together|could not be broadcast"):
+        operator(torch.randn(3, 2), target, weight, 2, 3, False)
