@@ -122,13 +122,16 @@ def _along(x: Any, d: int, space: Any, edge_order: int) -> Any:
         begin, end = (at(1) - at(0)) / first, (at(-1) - at(-2)) / last
     else:
         begin = _edge(at(0), at(1), at(2), first, second)
-        end = -_edge(at(-1), at(-2), at(-3), last, before)
+        end = _edge(at(-1), at(-2), at(-3), last, before, -1)
     return torch.cat([begin, inner, end], d)
 
 
-def _edge(a: Any, b: Any, c: Any, h: Any, k: Any) -> Any:
-    """The derivative at ``a`` of the parabola through three values with steps h and k."""
-    return -(2 * h + k) / (h * (h + k)) * a + (h + k) / (h * k) * b - h / (k * (h + k)) * c
+def _edge(a: Any, b: Any, c: Any, h: Any, k: Any, way: int = 1) -> Any:
+    """The derivative at ``a`` of the parabola through three values with steps h and k, which are tensors or one number; ``way``
+    is -1 where they go down."""
+    if not isinstance(h, _core.TensorBase):
+        return (2 * way * b - 1.5 * way * a - 0.5 * way * c) / h
+    return way * (-(2 * h + k) / (h * (h + k)) * a + (h + k) / (h * k) * b - h / (k * (h + k)) * c)
 
 
 composite(

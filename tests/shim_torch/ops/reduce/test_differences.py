@@ -22,6 +22,14 @@ def test_diff_beyond_the_length_is_empty():
         torch.diff(x, prepend=torch.tensor([1]))
 
 
+@pytest.mark.parametrize("order", (1, 2))
+def test_gradient_with_a_spacing_of_zero(order):
+    x = torch.tensor([1.0, 5.0, 2.0, 7.0])
+    assert torch.gradient(x, spacing=0, edge_order=order)[0].tolist()[::3] == [math.inf, math.inf]
+    assert torch.gradient(torch.ones(4), spacing=[0.0], edge_order=order)[0].isnan().all()
+    assert not torch.gradient(torch.ones(4), spacing=2, edge_order=order)[0].signbit().any()
+
+
 def test_gradient_takes_infinities_from_the_neighbours_alone():
     (found,) = torch.gradient(torch.tensor([2.0, math.inf, 5.0, -math.inf]))
     assert found.tolist() == [math.inf, 1.5, -math.inf, -math.inf]
