@@ -88,11 +88,12 @@ unsigned hopper_backward_bytes(const Problem& p) {
   return unsigned(1024 + 2 * 128 * p.size * 2 + 128 * 64 * 2 + 2 * (2 * 64 * p.size * 2 + 64 * 8));
 }
 
-// `pairs`: two neighbours of the mask are one load. `more`: macros of this kernel alone, which `form` tells apart.
+// `pairs`: two neighbours of the mask are one load. `cut`: of the forward, whose kernels differ by it.
 template <class E>
-Kernel<E> hopper_kernel_of(const Family& which, const Problem& p, bool pairs, unsigned bytes, int device, int form = 0,
-    const std::vector<std::string>& more = {}) {
-  const uint64_t key = key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops), int(pairs), form);
+Kernel<E> hopper_kernel_of(const Family& which, const Problem& p, bool pairs, unsigned bytes, int device,
+    const AttentionBlocks* cut = nullptr) {
+  const uint64_t key = key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops), int(pairs),
+      cut ? cut->groups * 4 + cut->blocks : 0);
   bool known = false;
   CUfunction f = known_kernel(which, E::name, key, device, &known);
   if (known) return {f};
@@ -100,20 +101,15 @@ Kernel<E> hopper_kernel_of(const Family& which, const Problem& p, bool pairs, un
       std::string("KIND_HALF=") + (p.type == DType::f16 ? "1" : "0"), "D=" + std::to_string(p.size), "TILES=1",
       std::string("CAUSAL=") + (p.causal ? "1" : "0"), "MASK=" + std::to_string(p.kind),
       std::string("PAIRS=") + (pairs ? "1" : "0"), std::string("DROPS=") + (p.drops ? "1" : "0"), "HOPPER=1"};
-  macros.insert(macros.end(), more.begin(), more.end());
+  if (cut)
+    for (const std::string& macro : {str("GROUPS=", cut->groups), str("BLOCKS=", cut->blocks), str("SPAN=", cut->span),
+             str("STAGES=", cut->stages)})
+      macros.push_back(macro);
   f = compiled_kernel(which, E::name, key, device, macros);
   constexpr int kDynamicShared = 8;
   OnDevice current(device);
   if (f && bytes && driver().function_attribute(f, kDynamicShared, int(bytes)) != 0) return {};
   return {f};
-}
-
-Kernel<entries::attention_hopper::attention_hopper> forward_kernel(
-    const Problem& p, const AttentionBlocks& form, bool pairs, int device) {
-  return hopper_kernel_of<entries::attention_hopper::attention_hopper>(hopper_family, p, pairs, form.bytes(p.size),
-      device, form.groups * 4 + form.blocks,
-      {"GROUPS=" + std::to_string(form.groups), "BLOCKS=" + std::to_string(form.blocks),
-          "SPAN=" + std::to_string(form.span), "STAGES=" + std::to_string(form.stages)});
 }
 
 // The tensor in lines that the copy engine reads in boxes of `rows` rows; null where it does not.
@@ -159,18 +155,19 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   MaskStrides sm = mask_strides(mask, of, keys);
   using Plain = entries::attention::attention;
   Kernel<entries::attention_hopper::attention_hopper> whole_tiles;
-  const int processors = hopper_processors(device);
-  const AttentionBlocks form =
-      attention_blocks({p.size, causal, p.kind || p.drops, of[0] * of[1], of[2], keys[2]}, std::max(1, processors));
+  AttentionBlocks form{};
   TensorMap maps[3];
   Tensor q, k, v;
   if (takes_tiles(p, of, keys, scale, device)) {
+    form =
+        attention_blocks({p.size, causal, p.kind || p.drops, of[0] * of[1], of[2], keys[2]}, hopper_processors(device));
     const int64_t bytes = mask ? int64_t(mask->itemsize()) * 2 : 1;
     const bool even = sm.batch % 2 == 0 && sm.head % 2 == 0 && sm.row % 2 == 0 && keys[2] % 2 == 0,
                pairs = mask && sm.col == 1 && even && reinterpret_cast<uintptr_t>(mask->data()) % uintptr_t(bytes) == 0;
     if ((q = in_boxes(q0, form.groups * 64, maps[0])) && (k = in_boxes(k0, form.span, maps[1])) &&
         (v = in_boxes(v0, form.span, maps[2])))
-      whole_tiles = forward_kernel(p, form, pairs, device);
+      whole_tiles = hopper_kernel_of<entries::attention_hopper::attention_hopper>(
+          hopper_family, p, pairs, form.bytes(p.size), device, &form);
   }
   const auto f = whole_tiles ? Kernel<Plain>{} : kernel_of<Plain>(attention_family, p, device);
   if (!f && !whole_tiles) return kNotCompiled;
@@ -186,7 +183,8 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   if (whole_tiles) {
     // Parts that are alike are shared out among the blocks; others are blocks of their own, which come longest first.
     const int64_t parts = form.parts(lines, rows);
-    const int64_t blocks = form.blocks == 1 && !causal ? std::min<int64_t>(parts, processors) : parts;
+    const bool alike = form.blocks == 1 && !causal;
+    const int64_t blocks = alike ? std::min<int64_t>(parts, hopper_processors(device)) : parts;
     launch(whole_tiles, {blocks, 1, form.threads(), 1, form.bytes(p.size)}, device, maps[0], maps[1], maps[2], bias, to,
         sums, so, sm, heads, group, lines, rows, cols, factor, drops);
   } else {

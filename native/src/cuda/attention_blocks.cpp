@@ -5,22 +5,21 @@
 #include <cmath>
 
 #include "cuda/driver.h"
+#include "cuda/kernel_store.h"
 
 namespace shim::cuda {
 
-// How many multiprocessors a device has whose matrix units take whole tiles from shared memory (compute capability 9.0); 0 of any other.
 int hopper_processors(int device) {
-  constexpr int kMost = 64, kProcessors = 16, kMajor = 75, kMinor = 76;
-  static std::atomic<int16_t> known[kMost] = {};  // 0: not asked
-  if (device < 0 || device >= kMost) return 0;
+  constexpr int kProcessors = 16;
+  static std::atomic<int16_t> known[kMostDevices] = {};  // 0: not asked
+  if (device < 0 || device >= kMostDevices) return 0;
   if (!known[device]) {
-    int major = 0, minor = 0, processors = 0;
+    int processors = 0;
     CUdevice handle = 0;
     const Driver& d = driver();
-    const bool asked =
-        d.function_attribute && d.device_get(&handle, device) == 0 && d.device_attribute(&major, kMajor, handle) == 0 &&
-        d.device_attribute(&minor, kMinor, handle) == 0 && d.device_attribute(&processors, kProcessors, handle) == 0;
-    known[device] = int16_t(asked && major == 9 && minor == 0 ? processors : -1);
+    const bool hopper = d.function_attribute && architecture_of(device) == 90 && d.device_get(&handle, device) == 0 &&
+                        d.device_attribute(&processors, kProcessors, handle) == 0;
+    known[device] = int16_t(hopper ? processors : -1);
   }
   return std::max(0, int(known[device]));
 }
