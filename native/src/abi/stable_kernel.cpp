@@ -11,9 +11,7 @@ namespace shim {
 void CompiledKernel::give(Value* results, size_t n, const TakeValue& take) {
   for (Value& v : std::span(results, n))
     if (v.tag == Value::list && !v.is_tuple()) v.tag = Value::tensors;
-  Value all(Value::list, uint32_t(n), results);
-  all.width = Value::as_tuple;
-  take(n == 0 ? Value() : n == 1 ? *results : all);
+  take(n == 0 ? Value() : n == 1 ? *results : tuple_value({results, n}));
 }
 
 namespace {

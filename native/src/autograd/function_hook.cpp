@@ -11,9 +11,7 @@ namespace {
 Value tuple_of(const Grads& grads, ValueRoom& room) {
   Value* items = room.take(grads.size());
   for (size_t i = 0; i < grads.size(); ++i) items[i] = tensor_value(grads[i]);
-  Value all(Value::list, uint32_t(grads.size()), items);
-  all.width = Value::as_tuple;
-  return all;
+  return tuple_value({items, grads.size()});
 }
 
 }  // namespace

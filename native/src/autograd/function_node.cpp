@@ -12,12 +12,6 @@ thread_local bool own_tangents = false;
 
 Tensor zeros_like_meta(const InputMeta& m) { return engine_ops().zeros(m.sizes, m.dtype, m.device); }
 
-Value tuple_of_values(std::span<const Value> items) {
-  Value all(Value::list, uint32_t(items.size()), items.data());
-  all.width = Value::as_tuple;
-  return all;
-}
-
 struct Owned {  // an object that a hook gave
   explicit Owned(void* o) : object(o) {}
   Owned(const Owned&) = delete;
@@ -59,8 +53,7 @@ Grads FunctionNode::transposed_jvp(const std::vector<Value>& args, bool* has_one
     inputs.push_back(tensor_value(zeros.back()));
   }
   const Owned function(function_calls.transposed_jvp()), cls(function_calls.class_of(ctx_));
-  const Value all[] = {
-      held_value(cls.object), args[0], tuple_of_values(inputs), tuple_of_values(std::span(args).subspan(1))};
+  const Value all[] = {held_value(cls.object), args[0], tuple_value(inputs), tuple_value(std::span(args).subspan(1))};
   Grads found;
   interpreter_functions.call(function.object, {all, std::size(all)}, [&](const Value& r) {
     *has_one = r.tag != Value::none;

@@ -3,6 +3,7 @@
 // where they meet it. Recorded steps, the stable ABI's cells and those of extensions are made from values and read as values.
 #include <memory>
 #include <new>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -78,6 +79,12 @@ inline Value tensor_value(const Tensor& t) {  // of one that may be of a class o
   Value v(t.get());
   v.width = Value::subclass;
   return v;
+}
+
+inline Value tuple_value(std::span<const Value> items) {
+  Value all(Value::list, uint32_t(items.size()), items.data());
+  all.width = Value::as_tuple;
+  return all;
 }
 
 // Memory for the values of lists, which lives as long as this.

@@ -12,10 +12,8 @@ using Path = std::span<const Session::Deferred>;
 
 Ref<HeldObject> lowered(const Session& session, Path path, const Boundary& b, const std::vector<Value>& tensors) {
   Described described;
-  Value given(Value::list, uint32_t(tensors.size()), tensors.data());
-  given.width = Value::as_tuple;
   const Value args[] = {held_value(session.tree().backend->object), described.nodes(path), described.slots(b.given),
-      described.slots(b.wanted), given};
+      described.slots(b.wanted), tuple_value(tensors)};
   Ref<HeldObject> made;
   interpreter_functions.call(
       lowering->object, {args, std::size(args)}, [&](const Value& f) { made = make<HeldObject>(f.origin); });

@@ -20,9 +20,7 @@ Fact reasons_of(const std::map<Because, size_t>& reasons) {
 Value Described::tuple(std::initializer_list<Value> items) {
   Value* to = room_.take(items.size());
   std::ranges::copy(items, to);
-  Value all(Value::list, uint32_t(items.size()), to);
-  all.width = Value::as_tuple;
-  return all;
+  return tuple_value({to, items.size()});
 }
 
 template <class Items, class F> Value Described::list(const Items& items, F&& f) {
