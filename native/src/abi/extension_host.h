@@ -27,12 +27,9 @@ struct HostLock {
   const Locked lock;
 };
 
-struct ObjectOfCode {  // an owned reference
-  explicit ObjectOfCode(std::shared_ptr<LibraryCode> code) : object(extension_host.object_of(std::move(code))) {}
-  ObjectOfCode(const ObjectOfCode&) = delete;
-  ~ObjectOfCode() { interpreter_objects.release(object); }
+struct ObjectOfCode : OwnedObject {
+  explicit ObjectOfCode(std::shared_ptr<LibraryCode> code) : OwnedObject(extension_host.object_of(std::move(code))) {}
   Value value() const { return held_value(object); }
-  void* const object;
 };
 
 // Registers compiled code as a kernel of the operator table.

@@ -12,13 +12,6 @@ thread_local bool own_tangents = false;
 
 Tensor zeros_like_meta(const InputMeta& m) { return engine_ops().zeros(m.sizes, m.dtype, m.device); }
 
-struct Owned {  // an object that a hook gave
-  explicit Owned(void* o) : object(o) {}
-  Owned(const Owned&) = delete;
-  ~Owned() { interpreter_objects.release(object); }
-  void* const object;
-};
-
 }  // namespace
 
 bool want_own_tangents(bool on) { return std::exchange(own_tangents, on); }
@@ -52,7 +45,7 @@ Grads FunctionNode::transposed_jvp(const std::vector<Value>& args, bool* has_one
     zeros.push_back(tensor ? zeros_like_meta(given[tensors++]) : Tensor());
     inputs.push_back(tensor_value(zeros.back()));
   }
-  const Owned function(function_calls.transposed_jvp()), cls(function_calls.class_of(ctx_));
+  const OwnedObject function(function_calls.transposed_jvp()), cls(function_calls.class_of(ctx_));
   const Value all[] = {held_value(cls.object), args[0], tuple_value(inputs), tuple_value(std::span(args).subspan(1))};
   Grads found;
   interpreter_functions.call(function.object, {all, std::size(all)}, [&](const Value& r) {
@@ -79,7 +72,7 @@ Grads FunctionNode::apply(Grads&& grads) {
     found = transposed_jvp(args, &has_one);
     if (has_one) return found;
   }
-  const Owned backward(function_calls.backward(ctx_));
+  const OwnedObject backward(function_calls.backward(ctx_));
   interpreter_functions.call(backward.object, args, [&](const Value& r) { found = gradients(r); });
   return found;
 }

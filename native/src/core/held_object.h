@@ -12,6 +12,13 @@ struct InterpreterObjects {
 };
 inline InterpreterObjects interpreter_objects;
 
+struct OwnedObject {  // a new reference that was given
+  explicit OwnedObject(void* o) : object(o) {}
+  OwnedObject(const OwnedObject&) = delete;
+  ~OwnedObject() { interpreter_objects.release(object); }
+  void* const object;
+};
+
 class HeldObject final : public RefCounted {
  public:
   explicit HeldObject(void* o) : object(o) { interpreter_objects.retain(o); }
