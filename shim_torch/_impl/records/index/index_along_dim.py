@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.indices import add_at, check_bounds, copied, in_bounds, key_along, same_slices
+from shim_torch._impl.records.shared.indices import (
+    add_at,
+    check_bounds,
+    copied,
+    in_bounds,
+    key_along,
+    same_slices,
+    slice_sizes,
+)
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import holding, same_dtype, same_order, type_name, wrap_dim
 
@@ -125,11 +133,11 @@ def _index_copy_shape(self, dim, index, source):
             f"index_copy_(): self and source expected to have the same dtype, but got (self) {_core.scalar_name(self.dtype)} and "
             f"(source) {_core.scalar_name(source.dtype)}"
         )
-    slices = [[n for i, n in enumerate(t.shape) if i != d] for t in (self, source)]
-    if len(source.shape) and slices[0] != slices[1]:
+    own, given = slice_sizes(self, d), slice_sizes(source, d)
+    if len(source.shape) and own != given:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-            f"{' '.join(map(str, slices[0]))} at dimension {d} and source slice shape: {' '.join(map(str, slices[1]))} at dimension 0."
+            f"{' '.join(map(str, own))} at dimension {d} and source slice shape: {' '.join(map(str, given))} at dimension 0."
         )
     if len(source.shape) and count != source.shape[d]:
         raise IndexError(

@@ -26,10 +26,14 @@ def check_bounds(xp, index, n, dim, what):
             raise RuntimeError(f"index {first} is out of bounds for dimension {dim} with size {n}")
 
 
+def slice_sizes(t: Any, d: int) -> list[int]:
+    """The sizes of a tensor's slices along a dim."""
+    return [n for i, n in enumerate(t.shape) if i != d]
+
+
 def same_slices(self: Any, d: int, source: Any) -> None:
     """RuntimeError where the slices of ``source`` along a dim are no slices of ``self``."""
-    rest, given = ([n for i, n in enumerate(t.shape) if i != d] for t in (self, source))
-    if rest != given or len(self.shape) != len(source.shape):
+    if slice_sizes(self, d) != slice_sizes(source, d) or len(self.shape) != len(source.shape):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
