@@ -219,16 +219,10 @@ void dealloc(PyObject* self) {
   free_object(self);
 }
 
-PyMemberDef runner_members[] = {offset_member("__vectorcalloffset__", offsetof(BodyRunner, vectorcall)), {}};
-PyType_Slot runner_slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse_runner),
-    slot(Py_tp_clear, clear_runner), slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, runner_members}, {}};
-PyType_Spec runner_spec{"shim_torch._impl.native._core.BodyRunner", sizeof(BodyRunner), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    runner_slots};
-
 int load_numpy_for_body(PyObject*) {
   import_array1(-1);
-  RunnerType = add_type(nullptr, runner_spec);
+  RunnerType = add_called_type("shim_torch._impl.native._core.BodyRunner", sizeof(BodyRunner),
+      offsetof(BodyRunner, vectorcall), dealloc, traverse_runner, clear_runner);
   return RunnerType && load_state() ? 0 : -1;
 }
 

@@ -116,6 +116,16 @@ PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name, Py
   return reinterpret_cast<PyTypeObject*>(t);
 }
 
+PyTypeObject* add_called_type(
+    const char* name, size_t size, size_t vectorcall, destructor dealloc, traverseproc traverse, inquiry clear) {
+  PyMemberDef members[] = {offset_member("__vectorcalloffset__", vectorcall), {}};
+  PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
+      slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, members}, {}};
+  PyType_Spec spec{name, int(size), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  return add_type(nullptr, spec);
+}
+
 PyObject* dtype_object(DType t) { return Py_NewRef(dtypes[int(t)]); }
 bool is_dtype(PyObject* o) { return Py_TYPE(o) == DTypeType; }
 

@@ -154,5 +154,8 @@ inline void free_object(PyObject* o) {
 
 // Makes a type and puts it into the module, unless that is null; null with an error set.
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name = nullptr, PyTypeObject* base = nullptr);
+// Of objects that are called by the vectorcall that each has at an offset, and that only C++ makes. `name` lives for ever.
+PyTypeObject* add_called_type(
+    const char* name, size_t size, size_t vectorcall, destructor dealloc, traverseproc traverse, inquiry clear);
 
 }  // namespace shim

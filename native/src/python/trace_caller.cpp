@@ -69,12 +69,6 @@ void dealloc(PyObject* self) {
   free_object(self);
 }
 
-PyMemberDef members[] = {offset_member("__vectorcalloffset__", offsetof(Caller, vectorcall)), {}};
-PyType_Slot slots[] = {slot(Py_tp_dealloc, dealloc), slot(Py_tp_traverse, traverse), slot(Py_tp_clear, clear),
-    slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, members}, {}};
-PyType_Spec spec = {"shim_torch._impl.native._core.Caller", sizeof(Caller), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-
 Caller& caller_of(PyObject* o) {
   CHECK(Kind::Type, Py_TYPE(o) == CallerType, "a caller was expected, not a ", Py_TYPE(o)->tp_name);
   return *reinterpret_cast<Caller*>(o);
@@ -119,7 +113,8 @@ void call_by(PyFunctionObject* f) { f->vectorcall = enter; }
 }  // namespace
 
 int make_caller_types() {
-  CallerType = add_type(nullptr, spec);
+  CallerType = add_called_type(
+      "shim_torch._impl.native._core.Caller", sizeof(Caller), offsetof(Caller, vectorcall), dealloc, traverse, clear);
   return CallerType ? make_entry_type() : -1;
 }
 

@@ -37,12 +37,6 @@ void launcher_dealloc(PyObject* self) {
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
-PyMemberDef launcher_members[] = {offset_member("__vectorcalloffset__", offsetof(Launcher, call)), {}};
-PyType_Slot launcher_slots[] = {slot(Py_tp_dealloc, launcher_dealloc), slot(Py_tp_traverse, launcher_traverse),
-    slot(Py_tp_clear, launcher_clear), slot(Py_tp_call, PyVectorcall_Call), {Py_tp_members, launcher_members}, {}};
-PyType_Spec launcher_spec{"shim_torch._impl.native._core.TritonLauncher", sizeof(Launcher), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    launcher_slots};
 PyTypeObject* LauncherType = nullptr;
 
 PyObject* getitem(PyObject*, PyObject* const* args, Py_ssize_t n) {  // (fn, grid)
@@ -90,12 +84,16 @@ std::tuple<PyObject*, PyObject*> setup(PyObject* describe, PyObject* stock, PyOb
 }
 
 const ModulePart triton_functions{
-    {function<&setup>("triton_dispatch", "The methods that launch Triton's kernels from here."),
-        function<[]() -> Fact { return Fact::Named{{"fast", fast}, {"slow", slow}}; }>(
-            "triton_launches", "How many launches went from here, and how many through stock Triton.")}};
+    {function<&setup>("triton_dispatch", "The methods that launch Triton's kernels from here."), function<[]() -> Fact {
+       return Fact::Named{{"fast", fast}, {"slow", slow}};
+     }>("triton_launches", "How many launches went from here, and how many through stock Triton.")}};
 
 }  // namespace
 
-int make_launcher_type() { return (LauncherType = add_type(nullptr, launcher_spec)) ? 0 : -1; }
+int make_launcher_type() {
+  LauncherType = add_called_type("shim_torch._impl.native._core.TritonLauncher", sizeof(Launcher),
+      offsetof(Launcher, call), launcher_dealloc, launcher_traverse, launcher_clear);
+  return LauncherType ? 0 : -1;
+}
 
 }  // namespace shim::triton
