@@ -146,15 +146,21 @@ class Clock:
         return statistics.median(times)
 
 
-def measured(clock: Clock, call: Callable[[], Any], device: bool) -> list[float | None]:
-    for _ in range(5):
+def estimated(clock: Clock, call: Callable[[], Any], n: int = 5) -> tuple[float, float]:
+    """Seconds a call until it returns, and until it is done: of ``n`` calls after as many others."""
+    for _ in range(n):
         call()
     clock.synchronize()
     start = time.perf_counter()
-    for _ in range(5):
+    for _ in range(n):
         call()
+    returned = time.perf_counter()
     clock.synchronize()
-    each = (time.perf_counter() - start) / 5
+    return (returned - start) / n, (time.perf_counter() - start) / n
+
+
+def measured(clock: Clock, call: Callable[[], Any], device: bool) -> list[float | None]:
+    _, each = estimated(clock, call)
     n = max(4, min(BATCH, int(0.01 / each)))
     batches = BATCHES if each < 1e-4 else 5
     host = clock.host(call, n, batches)

@@ -10,7 +10,6 @@ import json
 import re
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,15 +30,7 @@ def cases(torch: Any) -> dict[str, Callable[[], Any]]:
 
 def device_time(clock: gpu_eager.Clock, call: Callable[[], Any]) -> float:
     """Median of 5 batches of at most 40 calls, all of them enqueued before the first runs."""
-    for _ in range(3):
-        call()
-    clock.synchronize()
-    start = time.perf_counter()
-    for _ in range(3):
-        call()
-    host = (time.perf_counter() - start) / 3
-    clock.synchronize()
-    each = (time.perf_counter() - start) / 3
+    host, each = gpu_eager.estimated(clock, call, 3)
     return clock.device(call, max(3, min(40, int(0.006 / each))), 5, min(host * 1e6, 2000.0))
 
 
