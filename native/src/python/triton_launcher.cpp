@@ -84,9 +84,9 @@ std::tuple<PyObject*, PyObject*> setup(PyObject* describe, PyObject* stock, PyOb
 }
 
 const ModulePart triton_functions{
-    {function<&setup>("triton_dispatch", "The methods that launch Triton's kernels from here."), function<[]() -> Fact {
-       return Fact::Named{{"fast", fast}, {"slow", slow}};
-     }>("triton_launches", "How many launches went from here, and how many through stock Triton.")}};
+    {function<&setup>("triton_dispatch", "The methods that launch Triton's kernels from here."),
+        function<[]() -> Fact { return Fact::Named{{"fast", fast}, {"slow", slow}}; }>(
+            "triton_launches", "How many launches went from here, and how many through stock Triton.")}};
 
 }  // namespace
 
