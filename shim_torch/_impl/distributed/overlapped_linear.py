@@ -81,10 +81,33 @@ def _gather(rows: Rows, mine: Any, use: Callable[[Any, int], None]) -> Any:
     return whole
 
 
-def _parts(rows: Rows, a: Any, b: Any) -> int:
+def _parts(rows: Rows, b: Any) -> int:
     """How many parts a product that travels is taken in: two where each fills the device by itself for longer than its way takes."""
     split = rows.outer == 1 and rows.part % 2 == 0 or rows.outer % 2 == 0
     return 2 if split and rows.outer * rows.part * b.shape[1] >= _FULL else 1
+
+
+def _part_of(rows: Rows, blocks: list[Any], part: int, parts: int) -> list[Any]:
+    """A process's rows, cut: its one block by rows, or so many of its blocks."""
+    if rows.outer == 1:
+        size = rows.part // parts
+        return [blocks[0].narrow(0, part * size, size)]
+    return blocks[part * rows.outer // parts : (part + 1) * rows.outer // parts]
+
+
+def _travelling(rows: Rows, a: Any, b: Any, parts: int) -> list[tuple[list[Any], Any]]:
+    """Multiplies the others' rows and sends them on, each part at once: of each process that sends, the waits and what arrives."""
+    size, found = rows.outer * rows.part // parts, []
+    for to, source in rows.others():
+        got, works = a.new_empty((parts * size, b.shape[1])), []
+        for part in range(parts):
+            made = a.new_empty((size, b.shape[1]))
+            outs = made.chunk(rows.outer // parts) if rows.outer > 1 else [made]
+            for block, out in zip(_part_of(rows, rows.of(a, to), part, parts), outs, strict=True):
+                _multiply(block, b, None, out)
+            works.append(rows.exchange(to, [made], source, [got.narrow(0, part * size, size)]))
+        found.append((works, got))
+    return found
 
 
 def scatter(rows: Rows, a: Any, b: Any, bias: Any, meanwhile: Callable[[], None] | None = None) -> Any:
@@ -93,42 +116,22 @@ def scatter(rows: Rows, a: Any, b: Any, bias: Any, meanwhile: Callable[[], None]
     The others' rows come first. In two parts one travels during the next product, the second one during the first product of its own
     rows, and each is there when the rows that it is added to come: the product does that.
     """
-    count, parts = rows.outer * rows.part, 1 if meanwhile is not None or bias is not None else _parts(rows, a, b)
-
-    def of(blocks: list[Any], part: int) -> list[Any]:
-        if rows.outer == 1:
-            size = rows.part // parts
-            return [blocks[0].narrow(0, part * size, size)]
-        return blocks[part * rows.outer // parts : (part + 1) * rows.outer // parts]
-
-    arriving = []
-    for to, source in rows.others():
-        got = a.new_empty((count, b.shape[1]))
-        works = []
-        for part in range(parts):
-            made = a.new_empty((count // parts, b.shape[1]))
-            outs = made.chunk(rows.outer // parts) if rows.outer > 1 else [made]
-            for block, out in zip(of(rows.of(a, to), part), outs, strict=True):
-                _multiply(block, b, None, out)
-            works.append(rows.exchange(to, [made], source, [got.narrow(0, part * count // parts, count // parts)]))
-        arriving.append((works, got))
+    parts = 1 if meanwhile is not None or bias is not None else _parts(rows, b)
+    arriving = _travelling(rows, a, b, parts)
     if meanwhile is not None:
         meanwhile()
-    awaited: list[Any] = [None] * parts
-    mine = None
-    if bias is None and arriving and (meanwhile is not None or parts > 1):
-        awaited, mine = arriving.pop(0)
-    added = mine is not None
-    if mine is None:
-        mine = a.new_empty((count, b.shape[1]))
-    for part, work in enumerate(awaited):
-        if work is not None:
+    own = rows.of(a, rows.at)
+    if arriving and bias is None and (meanwhile is not None or parts > 1):
+        works, mine = arriving.pop(0)
+        for part, work in enumerate(works):
             work.wait()
-        for block, out in zip(of(rows.of(a, rows.at), part), of(rows.blocks(mine), part), strict=True):
-            if added:
+            outs = _part_of(rows, rows.blocks(mine), part, parts)
+            for block, out in zip(_part_of(rows, own, part, parts), outs, strict=True):
                 out.addmm_(block, b)
-            else:
-                _multiply(block, b, bias, out)
+    else:
+        mine = a.new_empty((rows.outer * rows.part, b.shape[1]))
+        for block, out in zip(own, rows.blocks(mine), strict=True):
+            _multiply(block, b, bias, out)
     for works, got in arriving:
         for work in works:
             work.wait()
