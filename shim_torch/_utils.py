@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.rules import scalar_word
 from shim_torch._impl.tensor.tensor_groups import (  # noqa: F401
     _reorder_tensors_as,
     _take_tensors,
@@ -17,42 +18,21 @@ from shim_torch._impl.utils.exceptions import (  # noqa: F401
 
 
 def is_compiling() -> bool:
-    """Whether a graph is being traced (``torch.compiler.is_compiling``): never."""
-    return False
+    """``torch.compiler.is_compiling``."""
+    from shim_torch.compiler import is_compiling
+
+    return is_compiling()
 
 
 def typename(o: Any) -> str:
     """``torch.typename``: an object's type as PyTorch's messages print it; of a class or function its own dotted name."""
-    from shim_torch._impl.native import _core
-
     if isinstance(o, _core.TensorBase):
-        return f"torch.{'cuda.' if o.is_cuda else ''}{_scalar(o.dtype)}Tensor"
+        return f"torch.{'cuda.' if o.is_cuda else ''}{scalar_word(o.dtype)}Tensor"
     module = getattr(o, "__module__", None)
     name = getattr(o, "__qualname__", None) or getattr(o, "__name__", None) or type(o).__name__
     if not isinstance(module, str) or module in ("builtins", "__builtin__"):
         return str(name)
     return f"{'torch' + module[10:] if module.startswith('shim_torch') else module}.{name}"
-
-
-_NAMES = {
-    "float32": "Float",
-    "float64": "Double",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "int64": "Long",
-    "int32": "Int",
-    "int16": "Short",
-    "int8": "Char",
-    "uint8": "Byte",
-    "bool": "Bool",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
-
-
-def _scalar(dtype: Any) -> str:
-    name = str(dtype).removeprefix("torch.")
-    return _NAMES.get(name, name)
 
 
 # The names under which files of torch.save know how to make tensors again.

@@ -121,7 +121,7 @@ def test_disable():
         return x * 3
 
     def f(x):
-        seen.append(torch.compiler.is_compiling())
+        seen.append(torch.compiler.is_compiling() and torch._utils.is_compiling())
         return outside(x + 1) + 1
 
     compiled = torch.compile(f)
