@@ -4,25 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cpu/formula_macros.h"
+
 namespace shim {
 namespace {
-
-#define FORMULA1(Name, expression)                            \
-  struct Name {                                               \
-    template <class T> static T f(T x) { return expression; } \
-  }
-#define FORMULA2(Name, expression)                                 \
-  struct Name {                                                    \
-    template <class T> static T f(T x, T p) { return expression; } \
-  }
-#define FORMULA3(Name, expression)                                      \
-  struct Name {                                                         \
-    template <class T> static T f(T x, T p, T q) { return expression; } \
-  }
-#define FORMULA4(Name, expression)                                           \
-  struct Name {                                                              \
-    template <class T> static T f(T x, T p, T q, T r) { return expression; } \
-  }
 
 template <class T> T owned(T x, T least, T most) {
   T y = x < least ? least : x;

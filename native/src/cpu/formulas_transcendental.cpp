@@ -1,6 +1,7 @@
 // Pointwise formulas with exponentials and the like: multiplications and additions are fused where the processor can.
 #include <cmath>
 
+#include "cpu/formula_macros.h"
 #include "cpu/formulas.h"
 #include "cpu/vector_math.h"
 
@@ -31,19 +32,6 @@ inline double log1p_near(double x) { return std::log1p(x); }
 // log(1 + exp(x)) without overflow.
 template <class T> T softplus_of(T x) { return (x > T(0) ? x : T(0)) + log1p_near(e_of(-std::fabs(x))); }
 template <class T> T logistic(T x) { return T(1) / (T(1) + e_of(-x)); }
-
-#define FORMULA1(Name, expression)                            \
-  struct Name {                                               \
-    template <class T> static T f(T x) { return expression; } \
-  }
-#define FORMULA2(Name, expression)                                 \
-  struct Name {                                                    \
-    template <class T> static T f(T x, T p) { return expression; } \
-  }
-#define FORMULA3(Name, expression)                                      \
-  struct Name {                                                         \
-    template <class T> static T f(T x, T p, T q) { return expression; } \
-  }
 
 FORMULA1(LogSigmoid, (x < T(0) ? x : T(0)) - log1p_near(e_of(-std::fabs(x))));
 FORMULA3(Softplus, x* p > q ? x : softplus_of(x * p) / p);
