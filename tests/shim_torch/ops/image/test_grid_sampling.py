@@ -8,20 +8,7 @@ import pytest
 import shim_torch as torch
 from shim_torch.nn import functional as F
 
-
-def both(f, *tensors):
-    """f without and with a history."""
-    plain = f(*tensors)
-    kept = f(*(t.clone().requires_grad_() for t in tensors)).detach()
-    assert plain.shape == kept.shape and plain.dtype == kept.dtype and plain.stride() == kept.stride()
-    assert np.allclose(plain.numpy(), kept.numpy(), rtol=1e-5, atol=1e-6, equal_nan=True)
-    return plain
-
-
-@pytest.fixture(params=[torch.float32, torch.float64])
-def image(request):
-    torch.manual_seed(0)
-    return torch.randn(2, 3, 7, 9, dtype=request.param)
+from ..checked_calls import both
 
 
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])

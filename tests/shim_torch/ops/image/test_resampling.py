@@ -1,10 +1,11 @@
 """Images resized: bytes as PyTorch rounds them, memory formats, antialiasing, sizes of nothing."""
 
-import numpy as np
 import pytest
 
 import shim_torch as torch
 import shim_torch.nn.functional as F
+
+from ..checked_calls import both
 
 EXPECTED = {
     ("bilinear", False): (
@@ -113,21 +114,6 @@ def test_resizing_what_has_no_elements_makes_no_tables():
             2 * 10**6,
             2 * 10**6,
         )
-
-
-def both(f, *tensors):
-    """f without and with a history."""
-    plain = f(*tensors)
-    kept = f(*(t.clone().requires_grad_() for t in tensors)).detach()
-    assert plain.shape == kept.shape and plain.dtype == kept.dtype and plain.stride() == kept.stride()
-    assert np.allclose(plain.numpy(), kept.numpy(), rtol=1e-5, atol=1e-6, equal_nan=True)
-    return plain
-
-
-@pytest.fixture(params=[torch.float32, torch.float64])
-def image(request):
-    torch.manual_seed(0)
-    return torch.randn(2, 3, 7, 9, dtype=request.param)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 4), (5, 9), (14, 2), (7, 3)])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch._impl.native import _core
+
+from ..checked_calls import both, drawn, natively, numpy
 
 
 def test_indices_out_of_bounds_are_named() -> None:
@@ -61,29 +61,9 @@ def test_rows_added_at_an_index(dtype, width):
     assert np.array_equal(torch.gather(x, 0, places[:, None].expand(20, width)).numpy(), x.numpy()[places.numpy()])
 
 
-KERNELS = {k for k, r in sys.modules["shim_torch._impl.table.operators"].records().items() if r.kind == "kernel"}
-
-
-def random(shape: Any, dtype: Any = np.float32) -> Any:
-    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
-
-
-def natively(call: Any) -> Any:
-    """The call's result; fails if a NumPy body ran for it."""
-    before = {k: v[0] for k, v in _core.operator_counts().items()}
-    result = call()
-    ran = {k for k, v in _core.operator_counts().items() if v[0] != before.get(k, 0) and k in KERNELS}
-    assert not ran, f"{ran} ran their bodies"
-    return result
-
-
-def numpy(t: Any) -> Any:
-    return _core.to_numpy(t)
-
-
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.float64, np.complex128])
 def test_taking_by_index(dtype: Any) -> None:
-    x = random((6, 5, 4)).astype(dtype)
+    x = drawn((6, 5, 4)).astype(dtype)
     t, index = torch.from_numpy(x), np.array([[3, 0], [1, 3]])
     for dim in (0, 1, -1):
         got = natively(lambda d=dim: t.index_select(d, torch.tensor([2, 0, 2])))
@@ -100,15 +80,6 @@ def test_taking_by_index(dtype: Any) -> None:
 
 
 F = torch.nn.functional
-
-
-def both(f, *tensors):
-    """f without and with a history."""
-    plain = f(*tensors)
-    kept = f(*(t.clone().requires_grad_() for t in tensors)).detach()
-    assert plain.shape == kept.shape and plain.dtype == kept.dtype and plain.stride() == kept.stride()
-    assert np.allclose(plain.numpy(), kept.numpy(), rtol=1e-5, atol=1e-6, equal_nan=True)
-    return plain
 
 
 def test_places_written_and_built():

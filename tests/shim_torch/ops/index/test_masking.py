@@ -1,38 +1,19 @@
 """Masks: filled, selected, scattered and counted; what broadcasts."""
 
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch._impl.native import _core
 
-KERNELS = {k for k, r in sys.modules["shim_torch._impl.table.operators"].records().items() if r.kind == "kernel"}
-
-
-def random(shape: Any, dtype: Any = np.float32) -> Any:
-    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
-
-
-def natively(call: Any) -> Any:
-    """The call's result; fails if a NumPy body ran for it."""
-    before = {k: v[0] for k, v in _core.operator_counts().items()}
-    result = call()
-    ran = {k for k, v in _core.operator_counts().items() if v[0] != before.get(k, 0) and k in KERNELS}
-    assert not ran, f"{ran} ran their bodies"
-    return result
-
-
-def numpy(t: Any) -> Any:
-    return _core.to_numpy(t)
+from ..checked_calls import drawn, natively, numpy
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.float64])
 def test_masks(dtype: Any) -> None:
-    x = (random((33, 9)) * 2).astype(dtype)
-    mask = random((33, 9)) > 0
+    x = (drawn((33, 9)) * 2).astype(dtype)
+    mask = drawn((33, 9)) > 0
     t, m = torch.from_numpy(x), torch.from_numpy(mask)
     np.testing.assert_array_equal(numpy(natively(lambda: t.masked_select(m))), x[mask])
     np.testing.assert_array_equal(numpy(natively(lambda: t[m])), x[mask])

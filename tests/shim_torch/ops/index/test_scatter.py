@@ -1,13 +1,11 @@
 """Writes and reads at places that a tensor names along a dim: values, repeats, bounds, strides."""
 
-import sys
-from typing import Any
-
 import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch._impl.native import _core
+
+from ..checked_calls import drawn, natively, numpy
 
 DTYPES = [torch.float32, torch.float64, torch.uint8, torch.int16, torch.int32, torch.int64]
 
@@ -70,29 +68,9 @@ def test_gradients():
     assert torch.autograd.gradcheck(lambda a: a[torch.tensor([2, 2, 0])], (x,))
 
 
-KERNELS = {k for k, r in sys.modules["shim_torch._impl.table.operators"].records().items() if r.kind == "kernel"}
-
-
-def random(shape: Any, dtype: Any = np.float32) -> Any:
-    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
-
-
-def natively(call: Any) -> Any:
-    """The call's result; fails if a NumPy body ran for it."""
-    before = {k: v[0] for k, v in _core.operator_counts().items()}
-    result = call()
-    ran = {k for k, v in _core.operator_counts().items() if v[0] != before.get(k, 0) and k in KERNELS}
-    assert not ran, f"{ran} ran their bodies"
-    return result
-
-
-def numpy(t: Any) -> Any:
-    return _core.to_numpy(t)
-
-
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_gather(dim: int) -> None:
-    x = random((4, 5, 6))
+    x = drawn((4, 5, 6))
     index = np.random.default_rng(2).integers(0, 4, (4, 5, 6))
     got = natively(lambda: torch.from_numpy(x).gather(dim, torch.from_numpy(index)))
     np.testing.assert_array_equal(numpy(got), np.take_along_axis(x, index, dim))

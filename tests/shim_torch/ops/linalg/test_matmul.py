@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import shim_torch as torch
 from shim_torch._impl.native import _core
+
+from ..checked_calls import FLOATS, close, drawn, natively
 
 
 def random(rng, *shape, dtype=torch.float64):
@@ -202,62 +202,30 @@ def test_products_wrap_around(dtype):
             assert many.dtype is getattr(torch, dtype) and np.array_equal(many[1].numpy(), expected)
 
 
-FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
-
-
-KERNELS = {k for k, r in sys.modules["shim_torch._impl.table.operators"].records().items() if r.kind == "kernel"}
-
-
-LIMIT = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 1e-5, "float64": 1e-12}
-
-
-def normal(shape: Any, dtype: Any = np.float32) -> Any:
-    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
-
-
-def without_bodies(call: Any) -> Any:
-    """The call's result; fails if a NumPy body ran for it."""
-    before = {k: v[0] for k, v in _core.operator_counts().items()}
-    result = call()
-    ran = {k for k, v in _core.operator_counts().items() if v[0] != before.get(k, 0) and k in KERNELS}
-    assert not ran, f"{ran} ran their bodies"
-    return result
-
-
-def as_numpy(t: Any) -> Any:
-    return _core.to_numpy(t)
-
-
-def near(actual: Any, expected: Any, dtype: Any) -> None:
-    limit = LIMIT[np.dtype(dtype).name]
-    assert actual.dtype == torch.from_numpy(np.zeros(1, dtype)).dtype
-    np.testing.assert_allclose(as_numpy(actual).astype(np.float64), expected, rtol=limit, atol=limit)
-
-
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("sizes", [(3, 4, 5), (1, 7, 1), (16, 1, 3), (64, 32, 48)])
 def test_products(dtype: Any, sizes: Any) -> None:
     m, k, n = sizes
-    a, b = normal((m, k), dtype), normal((k, n), dtype)
+    a, b = drawn((m, k), dtype), drawn((k, n), dtype)
     wide = np.float64 if dtype == np.float64 else np.float32
     expected = a.astype(wide) @ b.astype(wide)
     x, y = torch.from_numpy(a), torch.from_numpy(b)
-    near(without_bodies(lambda: x.mm(y)), expected, dtype)
-    near(without_bodies(lambda: torch.from_numpy(a.T.copy()).t() @ torch.from_numpy(b.T.copy()).t()), expected, dtype)
+    close(natively(lambda: x.mm(y)), expected, dtype)
+    close(natively(lambda: torch.from_numpy(a.T.copy()).t() @ torch.from_numpy(b.T.copy()).t()), expected, dtype)
     padded = torch.zeros(m, k + 3, dtype=x.dtype)
     padded[:, :k].copy_(x)
-    near(without_bodies(lambda: padded[:, :k] @ y), expected, dtype)
+    close(natively(lambda: padded[:, :k] @ y), expected, dtype)
     every_other = torch.zeros(m, 2 * k, dtype=x.dtype)
     every_other[:, ::2].copy_(x)
-    near(without_bodies(lambda: every_other[:, ::2] @ y), expected, dtype)
-    near(without_bodies(lambda: x @ y[:, 0]), expected[:, 0], dtype)
-    near(without_bodies(lambda: x[0] @ y), expected[0], dtype)
-    near(without_bodies(lambda: x.expand(2, m, k) @ y), np.stack([expected] * 2), dtype)
-    batch = without_bodies(lambda: x.expand(2, 3, m, k) @ y.expand(2, 3, k, n).contiguous())
-    near(batch, np.broadcast_to(expected, (2, 3, m, n)), dtype)
-    c = normal((n,), dtype)
-    got = without_bodies(lambda: torch.addmm(torch.from_numpy(c), x, y, beta=0.5, alpha=2))
-    near(got, 0.5 * c.astype(wide) + 2 * expected, dtype)
+    close(natively(lambda: every_other[:, ::2] @ y), expected, dtype)
+    close(natively(lambda: x @ y[:, 0]), expected[:, 0], dtype)
+    close(natively(lambda: x[0] @ y), expected[0], dtype)
+    close(natively(lambda: x.expand(2, m, k) @ y), np.stack([expected] * 2), dtype)
+    batch = natively(lambda: x.expand(2, 3, m, k) @ y.expand(2, 3, k, n).contiguous())
+    close(batch, np.broadcast_to(expected, (2, 3, m, n)), dtype)
+    c = drawn((n,), dtype)
+    got = natively(lambda: torch.addmm(torch.from_numpy(c), x, y, beta=0.5, alpha=2))
+    close(got, 0.5 * c.astype(wide) + 2 * expected, dtype)
 
 
 def test_products_of_nothing() -> None:

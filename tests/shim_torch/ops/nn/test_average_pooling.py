@@ -6,6 +6,8 @@ import pytest
 import shim_torch as torch
 import shim_torch.nn.functional as F
 
+from ..checked_calls import both
+
 LAST = torch.channels_last
 
 
@@ -41,21 +43,6 @@ def test_adaptive_means():
             F.adaptive_avg_pool2d(x, size).detach().numpy(),
             F.adaptive_avg_pool2d(x.detach().clone(memory_format=torch.channels_last), size).numpy(), rtol=1e-12)  # fmt: skip
         assert check(lambda t, s=size: F.adaptive_avg_pool2d(t, s), (x,), fast_mode=True)
-
-
-def both(f, *tensors):
-    """f without and with a history."""
-    plain = f(*tensors)
-    kept = f(*(t.clone().requires_grad_() for t in tensors)).detach()
-    assert plain.shape == kept.shape and plain.dtype == kept.dtype and plain.stride() == kept.stride()
-    assert np.allclose(plain.numpy(), kept.numpy(), rtol=1e-5, atol=1e-6, equal_nan=True)
-    return plain
-
-
-@pytest.fixture(params=[torch.float32, torch.float64])
-def image(request):
-    torch.manual_seed(0)
-    return torch.randn(2, 3, 7, 9, dtype=request.param)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,14 @@
 """Variances and deviations: against NumPy, as one node with their means, without degrees of freedom."""
 
 import math
-import sys
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch._impl.native import _core
+
+from ..checked_calls import FLOATS, LIMIT, close, drawn, natively, numpy
 
 X = torch.tensor([[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]])
 
@@ -37,42 +36,10 @@ def test_hooks_of_the_node_get_both_gradients():
     assert torch.allclose(x.grad[0], torch.full((3,), 2 * (1 / 3 - 3.0)))
 
 
-FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
-
-
-KERNELS = {k for k, r in sys.modules["shim_torch._impl.table.operators"].records().items() if r.kind == "kernel"}
-
-
-LIMIT = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 1e-5, "float64": 1e-12}
-
-
-def random(shape: Any, dtype: Any = np.float32) -> Any:
-    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
-
-
-def natively(call: Any) -> Any:
-    """The call's result; fails if a NumPy body ran for it."""
-    before = {k: v[0] for k, v in _core.operator_counts().items()}
-    result = call()
-    ran = {k for k, v in _core.operator_counts().items() if v[0] != before.get(k, 0) and k in KERNELS}
-    assert not ran, f"{ran} ran their bodies"
-    return result
-
-
-def numpy(t: Any) -> Any:
-    return _core.to_numpy(t)
-
-
-def close(actual: Any, expected: Any, dtype: Any) -> None:
-    limit = LIMIT[np.dtype(dtype).name]
-    assert actual.dtype == torch.from_numpy(np.zeros(1, dtype)).dtype
-    np.testing.assert_allclose(numpy(actual).astype(np.float64), expected, rtol=limit, atol=limit)
-
-
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(7,), (3, 5), (4, 3, 6), (70, 41), (2, 70000)])
 def test_statistics(shape: Any, dtype: Any) -> None:
-    x = random(shape, dtype)
+    x = drawn(shape, dtype)
     t, wide = torch.from_numpy(x), x.astype(np.float64)
     for dim in (None, 0, -1):
         close(natively(lambda d=dim: t.var(d)), wide.var(dim, ddof=1), dtype)

@@ -1,13 +1,13 @@
 """Largest and smallest values and their places: NaN first, ties."""
 
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch._impl.native import _core
+
+from ..checked_calls import natively, numpy
 
 
 @pytest.mark.devices("cpu", "cuda")
@@ -37,22 +37,6 @@ def test_extremes_of_all_lengths() -> None:
                 assert holed.amax().isnan().item() and holed.amin().isnan().item()
                 endless = torch.full((n,), -float("inf"), dtype=t.dtype)
                 assert endless.amax().item() == -float("inf")
-
-
-KERNELS = {k for k, r in sys.modules["shim_torch._impl.table.operators"].records().items() if r.kind == "kernel"}
-
-
-def natively(call: Any) -> Any:
-    """The call's result; fails if a NumPy body ran for it."""
-    before = {k: v[0] for k, v in _core.operator_counts().items()}
-    result = call()
-    ran = {k for k, v in _core.operator_counts().items() if v[0] != before.get(k, 0) and k in KERNELS}
-    assert not ran, f"{ran} ran their bodies"
-    return result
-
-
-def numpy(t: Any) -> Any:
-    return _core.to_numpy(t)
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64])

@@ -1,13 +1,13 @@
 """Tensors joined: on one device, in the memory format that all have; lists flattened and back."""
 
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import shim_torch as torch
-from shim_torch._impl.native import _core
+
+from ..checked_calls import drawn, natively, numpy
 
 
 @pytest.mark.parametrize("join", [torch.cat, torch.stack, torch.hstack, torch.vstack])
@@ -31,31 +31,11 @@ def test_cat_keeps_channels_last(device, dim):
 SHAPES = [(7,), (3, 5), (4, 3, 6), (70, 41), (0, 3)]
 
 
-KERNELS = {k for k, r in sys.modules["shim_torch._impl.table.operators"].records().items() if r.kind == "kernel"}
-
-
-def random(shape: Any, dtype: Any = np.float32) -> Any:
-    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
-
-
-def natively(call: Any) -> Any:
-    """The call's result; fails if a NumPy body ran for it."""
-    before = {k: v[0] for k, v in _core.operator_counts().items()}
-    result = call()
-    ran = {k for k, v in _core.operator_counts().items() if v[0] != before.get(k, 0) and k in KERNELS}
-    assert not ran, f"{ran} ran their bodies"
-    return result
-
-
-def numpy(t: Any) -> Any:
-    return _core.to_numpy(t)
-
-
 @pytest.mark.parametrize("shape", SHAPES[1:])
 @pytest.mark.parametrize("dim", [0, 1, -1])
 @pytest.mark.parametrize("dtype", [np.bool_, np.int16, np.float32, np.complex128])
 def test_cat_and_stack(shape: Any, dim: int, dtype: Any) -> None:
-    a, b = random(shape).astype(dtype), (random(shape) * 3).astype(dtype)
+    a, b = drawn(shape).astype(dtype), (drawn(shape) * 3).astype(dtype)
     spread = torch.from_numpy(np.ascontiguousarray(b.T)).permute(*range(len(shape))[::-1])
     got = natively(lambda: torch.cat([torch.from_numpy(a), spread, torch.from_numpy(a)], dim))
     np.testing.assert_array_equal(numpy(got), np.concatenate([a, b, a], dim))

@@ -1,23 +1,10 @@
 """Tensors split into pieces: views of one memory, or copies, with their gradients."""
 
-import sys
-from typing import Any
-
 import pytest
 
 import shim_torch as torch
-from shim_torch._impl.native import _core
 
-KERNELS = {k for k, r in sys.modules["shim_torch._impl.table.operators"].records().items() if r.kind == "kernel"}
-
-
-def natively(call: Any) -> Any:
-    """The call's result; fails if a NumPy body ran for it."""
-    before = {k: v[0] for k, v in _core.operator_counts().items()}
-    result = call()
-    ran = {k for k, v in _core.operator_counts().items() if v[0] != before.get(k, 0) and k in KERNELS}
-    assert not ran, f"{ran} ran their bodies"
-    return result
+from ..checked_calls import natively
 
 
 def test_pieces_are_views() -> None:
