@@ -18,10 +18,8 @@ from shim_torch._impl.utils.exceptions import (  # noqa: F401
 
 
 def is_compiling() -> bool:
-    """``torch.compiler.is_compiling``."""
-    from shim_torch.compiler import is_compiling
-
-    return is_compiling()
+    """Whether a compiled function runs, as ``torch.compiler.is_compiling``."""
+    return bool(_core.trace_active())
 
 
 def typename(o: Any) -> str:

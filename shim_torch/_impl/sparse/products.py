@@ -19,9 +19,9 @@ def _entries(t: Any) -> Any:
 
 def _check_types(a: Any, b: Any) -> None:
     if a.dtype != b.dtype:
-        from shim_torch._utils import _scalar
+        from shim_torch._impl.table.rules import scalar_word
 
-        first, second = _scalar(a.dtype), _scalar(b.dtype)
+        first, second = scalar_word(a.dtype), scalar_word(b.dtype)
         coo = [t.layout == _core.sparse_coo for t in (a, b)]
         if all(coo):
             raise RuntimeError(f"mat1 dtype {first} does not match mat2 dtype {second}")
