@@ -67,3 +67,24 @@ def test_an_lstm_is_near_the_one_of_float32():
     with torch.autocast("cpu", dtype=torch.bfloat16):
         out = layer(x)[0]
     torch.testing.assert_close(out.float(), layer(x)[0], atol=2e-2, rtol=2e-2)
+
+
+def test_kernels_do_not_cast_what_they_compute_with():
+    """Sums of scores are float32, as without autocast, and so they are in a compiled function, which runs the kernel later."""
+    x = torch.randn(1, 2, 3, 4).bfloat16()
+    attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    out, sums = attention(x, x, x)
+    assert sums.dtype == torch.float32
+    with torch.autocast("cpu", torch.bfloat16):
+        assert all(map(torch.equal, attention(x, x, x), (out, sums)))
+
+    @torch.compile
+    def f(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            y = F.scaled_dot_product_attention(x, x, x)
+        y.float().sum().backward()
+        return y
+
+    for _ in range(3):
+        x.requires_grad_().grad = None
+        assert torch.equal(f(x), out) and x.grad.dtype == torch.bfloat16

@@ -61,6 +61,8 @@ __attribute__((always_inline)) inline void run_as_they_are(
     if (traced ? run_kernels_traced(op, args, n, r) : run_kernels(op, args, r.answer)) return;
   }
   ++op.calls_body;
+  std::optional<WithoutAutocast> off;  // no body of a kernel's casts what it computes with: it may run later, too
+  if (op.kind == Operator::Kernel && any_autocast()) off.emplace();
   interpreter_calls.body(op, args, n, r);
 }
 
