@@ -201,3 +201,29 @@ def test_a_backend_is_asked_again_for_other_sizes_of_its_tensors():
     for n in (2, 3, 4, 2):
         static(torch.ones(n))
     assert len(still.graphs) == 3 and all(len(e) == 1 for e in still.examples)
+
+
+def test_graphs_over_memory_of_complex_numbers():
+    """It is seen as real numbers, with conjugate and negative bits, and from strided tensors too."""
+
+    def turned(x, w):
+        z = torch.view_as_complex(x.view(-1, 2))
+        y = torch.polar(z.abs(), z.angle()) * w
+        q = y.conj()
+        y.imag.add_(1)
+        return torch.view_as_real(y).flatten(), (q * y).real, q.imag + 1, torch.view_as_real(q.resolve_conj())
+
+    def strided(z):
+        return z.real * 2, z.conj().imag + 1, z.t() * 1j
+
+    z = torch.randn(3, 4, dtype=torch.complex64)
+    for f, *inputs in (
+        (turned, torch.randn(8), torch.tensor(1 + 2j)),
+        (strided, z),
+        (strided, z.t()),
+        (strided, z[:, 1::2]),
+    ):
+        compiled = torch.compile(f, backend=Seen())
+        for _ in range(3):
+            for a, b in zip(compiled(*inputs), f(*inputs), strict=True):
+                assert torch.allclose(a, b) and a.stride() == b.stride() and a.is_neg() == b.is_neg()

@@ -28,12 +28,25 @@ class _Tracer:
         node, has = self.known[slot]
         if has == (tuple(sizes), tuple(strides), offset, dtype, conj, neg):
             return node
-        for differs, turn in ((has[4] != conj, ops.aten._conj), (has[5] != neg, ops.aten._neg_view)):
-            if differs:
-                node = self.graph.call_function(turn.default, (node,))
+        bits, call = [*has[4:]], self.graph.call_function
+        turns = ops.aten._conj, ops.aten._neg_view
+
+        def turn(wanted: Any) -> None:
+            nonlocal node
+            for i, by in enumerate(turns):
+                if bits[i] != wanted[i]:
+                    node, bits[i] = call(by.default, (node,)), wanted[i]
+
         if has[3] != dtype:
-            node = self.graph.call_function(ops.aten.view.dtype, (node, dtype))
-        return self.graph.call_function(ops.aten.as_strided.default, (node, list(sizes), list(strides), offset))
+            turn((0, 0))  # bytes have no such bits
+            size = offset + 1 + sum((n - 1) * by for n, by in zip(sizes, strides, strict=True)) if 0 not in sizes else 0
+            length = -(-size * dtype.itemsize // has[3].itemsize)
+            if has[:3] != ((length,), (1,), 0):
+                node = call(ops.aten.as_strided.default, (node, [length], [1], 0))
+            node = call(ops.aten.view.dtype, (node, dtype))
+        node = call(ops.aten.as_strided.default, (node, list(sizes), list(strides), offset))
+        turn((conj, neg))
+        return node
 
     def meet(self, described: Any, node: Any) -> None:
         """The node's tensor is what its memory is known by, if none was before."""
