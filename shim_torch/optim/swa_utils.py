@@ -110,17 +110,12 @@ class AveragedModel(Module):
         if count == 0:
             for average, current in zip(mine, new, strict=True):
                 average.copy_(current)
+        elif self.multi_avg_fn is not None:
+            self.multi_avg_fn(mine, new, count)
         else:
-            floats = [(a, c) for a, c in zip(mine, new, strict=True) if a.dtype.is_floating_point]
+            one = self.avg_fn or get_swa_avg_fn()
             for average, current in zip(mine, new, strict=True):
-                if not average.dtype.is_floating_point:
-                    average.copy_(current)
-            if self.multi_avg_fn is not None:
-                self.multi_avg_fn([a for a, _ in floats], [c for _, c in floats], count)
-            else:
-                one = self.avg_fn or get_swa_avg_fn()
-                for average, current in floats:
-                    average.copy_(one(average, current, count))
+                average.copy_(one(average, current, count))
         if not self.use_buffers:
             for average, current in zip(self.module.buffers(), model.buffers(), strict=True):
                 average.detach().copy_(current.detach().to(average.device))

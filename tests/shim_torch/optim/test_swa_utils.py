@@ -62,3 +62,27 @@ def test_rates_follow_the_steps_whatever_the_epoch():
     assert scheduler.state_dict()["_anneal_strategy"] == "linear"
     with pytest.raises(ValueError, match="anneal_strategy must be one of 'cos' or 'linear', instead got x"):
         swa_utils.SWALR(optimizer, 0.1, anneal_strategy="x")
+
+
+@pytest.mark.parametrize(
+    ("options", "whole", "real"),
+    [
+        ({}, [0, 7, 14, 21], [0, 7, 14, 21]),  # buffers are the model's
+        ({"multi_avg_fn": swa_utils.get_ema_multi_avg_fn(0.3)}, [0, 4, 11, 18], [0, 4.9, 11.27, 18.081]),
+        ({"avg_fn": swa_utils.get_ema_avg_fn(0.3)}, [0, 4, 11, 18], [0, 4.9, 11.27, 18.081]),
+        ({"avg_fn": swa_utils.get_swa_avg_fn()}, [0, 3, 6, 9], [0, 3.5, 7, 10.5]),  # of what was rounded down
+    ],
+)
+def test_averages_of_buffers(options, whole, real):
+    model = torch.nn.Module()
+    model.register_buffer("count", torch.tensor(0))
+    model.register_buffer("value", torch.tensor(0.0))
+    averaged = swa_utils.AveragedModel(model, **options, use_buffers=bool(options))
+    found = []
+    for value in (0, 7, 14, 21):
+        model.count.fill_(value)
+        model.value.fill_(value)
+        averaged.update_parameters(model)
+        found.append((averaged.module.count.item(), averaged.module.value.item()))
+    assert [n for n, _ in found] == whole
+    assert [v for _, v in found] == pytest.approx(real)
