@@ -64,7 +64,20 @@ bool alike_arguments(const ArgumentSpec& a, const ArgumentSpec& b) {
          alike_values(a.value, b.value);
 }
 
-bool alike_tensors(const TensorSpec& a, const TensorSpec& b) { return a.alike(b); }
+// Operators go by the order in which dims lie, and each has its own rule for what its result is like.
+bool lie_alike(const TensorSpec& a, const TensorSpec& b) {
+  const auto told = [&](size_t i) { return a.sizes()[i] > 1 && b.sizes()[i] > 1; };
+  const auto order = [](const TensorSpec& t, size_t i, size_t j) { return t.strides()[i] <=> t.strides()[j]; };
+  for (size_t i = 0; i < a.sizes().size(); ++i) {
+    if (!told(i)) continue;
+    if (!a.strides()[i] != !b.strides()[i]) return false;
+    for (size_t j = 0; j < i; ++j)
+      if (told(j) && order(a, i, j) != order(b, i, j)) return false;
+  }
+  return true;
+}
+
+bool alike_tensors(const TensorSpec& a, const TensorSpec& b) { return a.alike(b) && lie_alike(a, b); }
 
 }  // namespace
 
