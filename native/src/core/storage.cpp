@@ -220,9 +220,11 @@ Ref<Storage> Storage::pending(size_t bytes, Device device) {
 }
 
 void Storage::fill_pending(Storage& made) {
+  const bool asked = exposed_;  // somebody is about to get the address
   show(nullptr);
   nbytes_ = 0;  // it never held more than it gets
   swap_data(made);
+  exposed_ = exposed_ || asked;
 }
 
 }  // namespace shim
