@@ -39,7 +39,10 @@ def test_arguments():
         torch.compile(3)
     assert exc.InvalidBackend.__module__ == exc.Unsupported.__module__ == "torch._dynamo.exc"
     x = torch.ones(2)
-    for arguments in ({}, {"mode": "max-autotune"}, {"backend": "eager"}, {"backend": "aot_eager"}, {"dynamic": True}):
+    no_guards = {"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}
+    for arguments in (
+        {}, {"mode": "max-autotune"}, {"backend": "eager"}, {"backend": "aot_eager"}, {"dynamic": True}, {"options": no_guards},
+    ):  # fmt: skip
         compiled = torch.compile(**arguments)(plus)
         assert compiled.__name__ == "plus" and compiled._torchdynamo_orig_callable is plus
         for _ in range(3):

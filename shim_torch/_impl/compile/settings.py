@@ -9,6 +9,7 @@ from typing import Any
 from shim_torch._impl.compile.errors import BackendCompilerFailed, InvalidBackend
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+FILTER = "guard_filter_fn"  # the one option that is none of Inductor's: which guards it keeps. We have none of Python's to leave out
 GRAPHS = ("triton.cudagraphs",)  # the options that turn on CUDA graphs
 BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor")  # by name; any callable is one too
 registered: dict[str, Callable[..., Any]] = {}  # by torch._dynamo.register_backend
@@ -94,6 +95,8 @@ def _check_options(options: dict[str, Any]) -> None:
     known: dict[str, Any] = config.get_config_copy()  # type: ignore[attr-defined]
     for name, value in options.items():
         key = name.replace("-", "_")
+        if name == FILTER:
+            continue
         if key not in known:
             raise RuntimeError(f"Unexpected optimization option {name}, known options are {list(known)}")
         has = known[key]
