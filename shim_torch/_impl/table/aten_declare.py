@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import recording
+from shim_torch._impl.records.shared.formulas import apart, recording
 from shim_torch._impl.table.aten import table
+from shim_torch._impl.table.calls import aten as operators
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite
 
@@ -48,6 +49,14 @@ def package() -> Any:
     return shim_torch
 
 
+def by_parts(name: str) -> Body:
+    """What computes an operator: of a composite its parts, whose gradients do not call for this one's."""
+    from shim_torch._impl.table.operators import records
+
+    record = records()[f"aten::{name}"]
+    return record.body if record.kind == "composite" else getattr(operators, name)
+
+
 def pulled(
     function: Body, inputs: Sequence[Any], gradients: Any, mask: Sequence[bool] | None = None
 ) -> tuple[Any, ...]:
@@ -55,10 +64,7 @@ def pulled(
     keep = _core.is_grad_enabled()
     wanted = [x is not None and (mask is None or bool(mask[i])) for i, x in enumerate(inputs)]
     with recording():
-        leaves = [
-            x if not w else x if x.requires_grad and keep else _core._require_grad(x.detach())
-            for x, w in zip(inputs, wanted, strict=True)
-        ]
+        leaves = [apart(x if keep else x.detach()) if w else x for x, w in zip(inputs, wanted, strict=True)]
         outputs = function(*leaves)
         asked = [x for x, w in zip(leaves, wanted, strict=True) if w]
         if not asked:

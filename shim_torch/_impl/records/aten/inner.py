@@ -7,6 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import gradients, recording
+from shim_torch._impl.table.aten_declare import by_parts, pulled
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite
 
@@ -130,9 +131,9 @@ def _resampled(name: str, n: int, align: bool) -> None:
     asked = ", bool align_corners" if align else ""
 
     def body(grad_output: Any, output_size: Any, input_size: Any, *settings: Any) -> Any:
-        forward = getattr(aten, name)
+        forward = by_parts(name)
         zeros = grad_output.new_zeros(tuple(input_size))
-        return _pulled(lambda x: forward(x, output_size, *settings), (zeros,), grad_output)[0]
+        return pulled(lambda x: forward(x, output_size, *settings), (zeros,), grad_output)[0]
 
     sizes = f"SymInt[{n}] output_size, SymInt[{n + 2}] input_size"
     _name(f"{name}_backward(Tensor grad_output, {sizes}{asked}{more}) -> Tensor", body)
@@ -147,9 +148,8 @@ for _n, _kind in ((1, "linear1d"), (2, "bilinear2d"), (3, "trilinear3d"), (2, "b
 
 def _sampled(n: int) -> None:
     def body(grad_output: Any, input: Any, grid: Any, mode: int, padding: int, align: bool, mask: Any) -> Any:
-        forward = getattr(aten, f"grid_sampler_{n}d")
-        found = _pulled(lambda x, at: forward(x, at, mode, padding, align), (input, grid), grad_output)
-        return tuple(g if wanted else None for g, wanted in zip(found, mask, strict=True))
+        forward = by_parts(f"grid_sampler_{n}d")
+        return pulled(lambda x, at: forward(x, at, mode, padding, align), (input, grid), grad_output, mask)
 
     _name(
         f"grid_sampler_{n}d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import gradients, recording
+from shim_torch._impl.records.shared.formulas import apart, gradients, recording
+from shim_torch._impl.table.aten_declare import by_parts
 from shim_torch._impl.table.calls import aten, torch
-from shim_torch._impl.table.operators import records
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.tensor.einsum import einsum
 
@@ -132,21 +132,15 @@ def _pulled(g: Any, function: Callable[[Any], Any], at: Any) -> Any:
     """The gradient of ``function`` at ``at``, weighted by ``g``."""
     keep = _core.is_grad_enabled()
     with recording():
-        x = at if at.requires_grad and keep else _core._require_grad(at.detach())
+        x = apart(at if keep else at.detach())
         (found,) = gradients(function(x), (x,), g, keep)
     return found
-
-
-def _by_parts(name: str) -> Any:
-    """What computes an operator: of a composite its parts, whose gradients do not call for this one's."""
-    record = records()[f"aten::{name}"]
-    return record.body if record.kind == "composite" else getattr(aten, name)
 
 
 for _shrink in ("hardshrink", "softshrink"):
     _name(
         f"{_shrink}_backward(Tensor grad_{'out' if _shrink == 'hardshrink' else 'output'}, Tensor self, Scalar lambd) -> Tensor",
-        (lambda shrink: lambda g, self, lambd: _pulled(g, lambda x: _by_parts(shrink)(x, lambd), self))(_shrink),
+        (lambda shrink: lambda g, self, lambd: _pulled(g, lambda x: by_parts(shrink)(x, lambd), self))(_shrink),
     )
 for _loss, _setting in (("huber_loss", "delta"), ("smooth_l1_loss", "beta")):
     _name(
@@ -155,7 +149,7 @@ for _loss, _setting in (("huber_loss", "delta"), ("smooth_l1_loss", "beta")):
             lambda loss, setting: (
                 lambda g, self, target, reduction, value: _pulled(
                     g,
-                    lambda x: _by_parts(loss)(x, target, reduction, value),
+                    lambda x: by_parts(loss)(x, target, reduction, value),
                     self,
                 )
             )
@@ -163,13 +157,13 @@ for _loss, _setting in (("huber_loss", "delta"), ("smooth_l1_loss", "beta")):
     )
 _name(
     "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
-    lambda g, self, target, reduction: _pulled(g, lambda x: _by_parts("soft_margin_loss")(x, target, reduction), self),
+    lambda g, self, target, reduction: _pulled(g, lambda x: by_parts("soft_margin_loss")(x, target, reduction), self),
 )
 _name(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
     lambda g, self, target, weight, reduction: _pulled(
         g,
-        lambda x: _by_parts("binary_cross_entropy")(x, target, weight, reduction),
+        lambda x: by_parts("binary_cross_entropy")(x, target, weight, reduction),
         self,
     ),
 )
@@ -187,7 +181,7 @@ for _n in (2, 3):
             lambda n: (
                 lambda g, self, size, stride, padding, ceil_mode, count_include_pad, divisor_override: _pulled(
                     g,
-                    lambda x: _by_parts(f"avg_pool{n}d")(
+                    lambda x: by_parts(f"avg_pool{n}d")(
                         x, size, stride, padding, ceil_mode, count_include_pad, divisor_override
                     ),
                     self,
@@ -197,9 +191,7 @@ for _n in (2, 3):
     )
     _name(
         f"_adaptive_avg_pool{_n}d_backward(Tensor grad_output, Tensor self) -> Tensor",
-        (lambda n: lambda g, self: _pulled(g, lambda x: _by_parts(f"adaptive_avg_pool{n}d")(x, g.shape[-n:]), self))(
-            _n
-        ),
+        (lambda n: lambda g, self: _pulled(g, lambda x: by_parts(f"adaptive_avg_pool{n}d")(x, g.shape[-n:]), self))(_n),
     )
     for _forward, _settings in (
         (

@@ -19,7 +19,7 @@ from shim_torch._impl.records.shared.attention import (
     refuse_dropout,
     repeated_heads,
 )
-from shim_torch._impl.records.shared.formulas import gradients, widened
+from shim_torch._impl.records.shared.formulas import apart, gradients, widened
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, direct
 from shim_torch._impl.tensor.type_info import finfo
@@ -109,7 +109,7 @@ def _scaled_dot_product_efficient_attention(
 
 def _narrow_gradients(g, query, key, value, attn_mask, is_causal, scale, result0, result1):
     if _core.is_grad_enabled():  # to be differentiated itself: of what is not rounded
-        inputs = query, key, value
+        inputs = apart(query), apart(key), apart(value)
         return gradients(attend_narrow(*inputs, attn_mask, is_causal, scale)[0], inputs, g, True)
     return attend_narrow_backward(g, query, key, value, result0, result1, attn_mask, is_causal, scale)
 

@@ -55,6 +55,11 @@ def gradients(output: Any, inputs: Sequence[Any], g: Any, create_graph: bool = F
     return _core.run_backward((output,), [start], tuple(inputs), create_graph, create_graph, False, False)
 
 
+def apart(x: Any) -> Any:
+    """``x`` with a node of its own in the history: the gradient by it leaves out what other inputs have of ``x``."""
+    return x.view_as(x) if x.requires_grad else _core._require_grad(x.detach())
+
+
 _linear = threading.local()
 
 

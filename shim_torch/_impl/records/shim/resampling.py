@@ -11,7 +11,7 @@ from typing import Any
 
 from shim_torch._impl.autograd.grad_mode import enable_grad
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import gradients
+from shim_torch._impl.records.shared.formulas import apart, gradients
 from shim_torch._impl.records.shared.taps import transposed_taps
 from shim_torch._impl.table.calls import shim
 from shim_torch._impl.table.record import op
@@ -77,10 +77,8 @@ def _grid_gradient(of_grid: bool) -> Callable[..., Any]:
         if not _core.is_grad_enabled():
             return shim.sample_grid_backward(g, input, grid, mode, padding, align_corners, of_grid)
         # gradients of gradients: those of the tensor operations
-        leaf = grid if of_grid else input
-        if not leaf.requires_grad:
-            leaf = leaf.detach().requires_grad_()
-            input, grid = (input, leaf) if of_grid else (leaf, grid)
+        leaf = apart(grid if of_grid else input)
+        input, grid = (input, leaf) if of_grid else (leaf, grid)
         found = _by_composite(input, grid, mode, padding, align_corners)
         return gradients(found, (leaf,), g, True)[0]
 
