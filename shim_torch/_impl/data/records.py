@@ -519,7 +519,7 @@ FAMILIES = {
         ('constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor', 'direct', (('native', 'constant_pad'), ('method', False), ('follows', ('self',))), (('self', ('g', 'pad'), False),), (), False),
         ('flatten_dense_tensors(Tensor[] tensors) -> Tensor', 'composite', (('function', False),), (), (), False),
         ('unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]', 'composite', (('function', False),), (), (), False),
-        ('block_diag(Tensor[] tensors) -> Tensor', 'composite', (('function', False),), (), (), False),
+        ('block_diag(Tensor[] tensors) -> Tensor', 'composite', (('function', False), ('gradient_name', 'BlockDiagBackward0')), (), (), False),
         ('pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor', 'composite', (('function', False),), (), (), False),
     ),
     'reduce.segments': (

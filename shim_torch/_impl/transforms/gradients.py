@@ -20,6 +20,7 @@ from shim_torch._impl.transforms.tracking import (
     is_tensor,
     kept_connected,
     made_writable,
+    only_differentiable,
     only_tensors,
     pick,
     reached,
@@ -93,6 +94,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     leaves, spec = tree_flatten(given)
     results, result_spec = tree_flatten(output)
     only_tensors(results, "vjp(f, *primals)")
+    only_differentiable(results)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         seeds, seed_spec = tree_flatten(cotangents)

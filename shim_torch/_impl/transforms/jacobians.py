@@ -19,6 +19,7 @@ from shim_torch._impl.transforms.tracking import (
     is_tensor,
     kept_connected,
     made_writable,
+    only_differentiable,
     only_tensors,
     pick,
     reached,
@@ -54,6 +55,8 @@ def _jacobian(
             output, aux = split_aux(func(*given, **kwargs), has_aux, name)
             results = tree_leaves(output)
             only_tensors(results, name)
+            if not forward:
+                only_differentiable(results)
             refuse_complex(results, public, "outputs")
             kept = kept_connected(enabled, outer, (output, aux), leaves)
 

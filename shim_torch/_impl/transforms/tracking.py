@@ -125,6 +125,15 @@ def only_tensors(results: list[Any], name: str) -> None:
             raise RuntimeError(f"{start}, got unsupported type {type(r)}")
 
 
+def only_differentiable(results: list[Any]) -> None:
+    """RuntimeError if a result has a dtype that no gradient has."""
+    for r in results:
+        if not (r.dtype.is_floating_point or r.dtype.is_complex):
+            raise RuntimeError(
+                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {r.dtype}"
+            )
+
+
 def gradients_of(results: list[Any], leaves: list[Any], seeds: list[Any], create_graph: bool) -> list[Any]:
     """Of the results by the leaves, zeros where a leaf has no part in them; the graph is kept."""
     pairs = [(r, s) for r, s in zip(results, seeds, strict=True) if r.requires_grad]

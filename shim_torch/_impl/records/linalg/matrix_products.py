@@ -76,7 +76,7 @@ composite("linalg_matrix_exp(Tensor self) -> Tensor", gradient_name="LinalgMatri
     lambda self: _exponential(self)
 )
 composite("matrix_exp(Tensor self) -> Tensor", gradient_name="LinalgMatrixExpBackward0")(
-    lambda self: _exponential(self)
+    lambda self: aten.linalg_matrix_exp(self)
 )
 composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", out=True, **_LINALG)(
     lambda self, other: self.matmul(other)

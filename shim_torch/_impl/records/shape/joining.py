@@ -206,7 +206,7 @@ def unflatten_dense_tensors(flat, tensors):
     return tuple(parts)
 
 
-@composite("block_diag(Tensor[] tensors) -> Tensor", function=False, method=False)
+@composite("block_diag(Tensor[] tensors) -> Tensor", function=False, method=False, gradient_name=True)
 def block_diag(tensors):
     """The matrices along the diagonal of one matrix."""
     if not tensors:
@@ -222,13 +222,11 @@ def block_diag(tensors):
                 f"input {i} is on device {t.device}"
             )
     blocks = [t.reshape(1, -1) if t.dim() < 2 else t for t in tensors]
-    shape = (sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks))
-    out = torch.zeros(shape, dtype=_core.result_type(*blocks), device=blocks[0].device)
-    row = col = 0
-    for b in blocks:
-        out[row : row + b.size(0), col : col + b.size(1)] = b
-        row, col = row + b.size(0), col + b.size(1)
-    return out
+    width, rows, left = sum(b.size(1) for b in blocks), [], 0
+    for b in blocks:  # no write into one matrix: under vmap the blocks may be batches where it is none
+        rows.append(aten.constant_pad_nd(b, (left, width - left - b.size(1))))
+        left += b.size(1)
+    return torch.cat(rows)
 
 
 @composite(
