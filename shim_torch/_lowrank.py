@@ -52,7 +52,7 @@ def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> 
         "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)\nshould be replaced with\n"
         "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
     )
-    found = _torch._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    found = _torch._lu_with_info(A, pivot=pivot, check_errors=False)
     wanted = found if get_infos else tuple(found)[:2]
     if out is None:
         return wanted

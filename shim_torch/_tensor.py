@@ -110,9 +110,7 @@ def storage_type(self: Any) -> Any:
     return legacy_storage(_dtype_to_storage_type_map()[self.dtype], self.device.type)
 
 
-def new_tensor(
-    self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
-) -> Any:
+def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A tensor of ``data``, copied, with this tensor's dtype and device unless others are given."""
     from shim_torch._impl.tensor.from_data import tensor
 

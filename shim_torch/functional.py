@@ -10,8 +10,8 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.missing import module_getattr as _module_getattr
 from shim_torch._impl.surface.warnings import warn_once as _warn_once
+from shim_torch._impl.table import arguments as _arguments
 from shim_torch._impl.table import operators as _operators
-from shim_torch._impl.table.arguments import type_name as _type_name
 from shim_torch._impl.table.calls import aten as _aten
 from shim_torch._impl.table.calls import torch as _torch
 from shim_torch._impl.table.overridable import overridable as _overridable
@@ -39,6 +39,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
         if dims > min(a.dim(), b.dim()):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = (list(range(-dims, 0)), list(range(dims)))
+    _arguments.need_two(dims)
     first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
     if out is not None:
         return _aten.tensordot.out(a, b, first, second, out=out)
@@ -56,7 +57,7 @@ def broadcast_tensors(*tensors: Any) -> Any:
     """All tensors expanded to their common shape; one of that shape is itself."""
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {_type_name(t)}")
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {_arguments.type_name(t)}")
     shape = tuple(_core.broadcast_shapes([t.shape for t in tensors]))
     return tuple(t if tuple(t.shape) == shape else t.expand(shape) for t in tensors)
 
@@ -95,9 +96,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
         _warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
-    for i, t in enumerate(given):
-        if not isinstance(t, _core.TensorBase):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+    _arguments.need_tensors(given)
     return tuple(_aten.meshgrid.indexing(given, indexing="ij" if indexing is None else indexing))
 
 
@@ -122,8 +121,9 @@ def atleast_3d(*tensors: Any) -> Any:
 def _each(name: str, tensors: tuple[Any, ...]) -> Any:
     one = getattr(_aten, name)
     if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
-        return one(tensors[0])
+        return one(tensors[0]) if isinstance(tensors[0], _core.TensorBase) else _arguments.refuse_one(tensors[0], name)
     given = tensors[0] if len(tensors) == 1 else tensors
+    _arguments.need_tensors(given)
     return tuple(one(t) for t in given)
 
 
@@ -166,6 +166,8 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     given = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
     if _core._has_torch_function(given):
         return _core._handle_torch_function(chain_matmul, given, *matrices)
+    if out is not None:
+        _arguments.need_tensor(out, "chain_matmul", "out", None)
     result = _aten.chain_matmul(given)
     return result if out is None else out.copy_(result)
 
@@ -206,6 +208,7 @@ def get_device(input: Any) -> int:
     """The number of the tensor's GPU, -1 on the CPU."""
     if _core._has_torch_function_unary(input):
         return _core._handle_torch_function(get_device, (input,), input)
+    _arguments.need_tensor(input, "get_device")
     return input.get_device()
 
 
@@ -237,6 +240,7 @@ def functions() -> dict[str, Any]:
 
 def polygamma(self: Any, n: int) -> Any:
     """The n-th derivative of digamma."""
+    _arguments.need_int(n, "polygamma", "n")
     return _aten.polygamma(n, self)
 
 

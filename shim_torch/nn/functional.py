@@ -206,7 +206,8 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out:
     """x / max(|x|_p, eps) over dim."""
     if _overridden(input, out):
         return _override(normalize, 1, input, out)
-    return _torch.div(input, _aten().linalg_vector_norm(input, p, dim, True).clamp_min(eps), out=out)
+    order = 2.0 if p is None else p
+    return _torch.div(input, _aten().linalg_vector_norm(input, order, dim, True).clamp_min(eps), out=out)
 
 
 # They are functions of this module to whoever asks, wherever they are written.

@@ -18,6 +18,27 @@ REFUSED = [
     (lambda: X.requires_grad_(1), "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not int"),
     (lambda: X.requires_grad_(x=1), "requires_grad_() got an unexpected keyword argument 'x'"),
     (lambda: X.backward(x=1), "Tensor.backward() got an unexpected keyword argument 'x'"),
+    (lambda: X.is_pinned("cpu", 2), "is_pinned() takes from 0 to 1 positional arguments but 2 were given"),
+    (lambda: X.is_pinned(1.5), "is_pinned(): argument 'device' (position 1) must be torch.device, not float"),
+    (lambda: X.polygamma(True), "polygamma(): argument 'n' (position 1) must be int, not bool"),
+    (lambda: X.polygamma(1.5), "polygamma(): argument 'n' (position 1) must be int, not float"),
+    (lambda: torch.unique(X, 1), "_unique2(): argument 'sorted' must be bool, not int"),
+    (lambda: torch.unique(X, dim=True), "unique_dim(): argument 'dim' (position 2) must be int, not bool"),
+    (lambda: torch.unique_consecutive(X, dim="a"), "unique_consecutive(): argument 'dim' must be int, not str"),
+    (lambda: torch.unique_consecutive(X, 1), "unique_consecutive(): argument 'return_inverse' must be bool, not int"),
+    (lambda: torch.get_device(3), "get_device(): argument 'input' (position 1) must be Tensor, not int"),
+    (lambda: torch.is_conj(3), "is_conj(): argument 'input' (position 1) must be Tensor, not int"),
+    (lambda: torch.is_neg(None), "is_neg(): argument 'input' (position 1) must be Tensor, not NoneType"),
+    (lambda: torch.is_inference("a"), "is_inference(): argument 'input' (position 1) must be Tensor, not str"),
+    (lambda: torch.is_same_size(X, 3), "is_same_size(): argument 'other' (position 2) must be Tensor, not int"),
+    (lambda: torch.nonzero(X, out=3), "nonzero(): argument 'out' must be Tensor, not int"),
+    (lambda: torch.nonzero(X, as_tuple=1), "nonzero(): argument 'as_tuple' must be bool, not int"),
+    (lambda: torch.chain_matmul(X, out=3), "chain_matmul(): argument 'out' must be Tensor, not int"),
+    (
+        lambda: torch.atleast_1d(3),
+        "atleast_1d() received an invalid combination of arguments - got (int), but expected one of:",
+    ),
+    (lambda: torch.atleast_2d([X, 3]), "expected Tensor as element 1 in argument 0, but got int"),
     (lambda: torch.add(X, 1, input=X), "add() got multiple values for argument 'input'"),
     (lambda: torch.cumsum(X, 0, axis=0), "cumsum() got an unexpected keyword argument 'axis'"),
     (
@@ -83,3 +104,34 @@ def test_arguments_by_name_and_by_place():
         X.size(2)
     with pytest.raises(NotImplementedError, match="calls no visitors"):
         X.t()._view_func(X, lambda size: size)
+
+
+@pytest.mark.parametrize("dims", [1.5, None, "a"])
+def test_tensordot_says_what_dims_are(dims):
+    with pytest.raises(RuntimeError, match="tensordot expects dims to be int or tuple.* but got dims="):
+        torch.tensordot(X, X, dims)
+
+
+def test_methods_written_in_python_take_no_other_arguments():
+    for call, text in (
+        (lambda: X.new_tensor([1], layout=torch.strided), "unexpected keyword argument 'layout'"),
+        (lambda: X.type(torch.int, bogus=1), "unexpected keyword argument 'bogus'"),
+        (lambda: X.float(None), r"float\(\) takes"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            call()
+
+
+def test_arguments_that_stay_as_they_were():
+    assert torch.tensordot(X, X.T, torch.tensor(1)).shape == (2, 2)
+    assert torch.unique(X, dim=torch.tensor(1)).shape == (2, 1)
+    assert not X.is_pinned("cuda") and not X.is_pinned(device="cuda") and not X.is_pinned(None)
+    assert X.float(memory_format=torch.contiguous_format).dtype == torch.float32
+
+
+def test_lu_of_a_singular_matrix_and_normalize_without_an_order():
+    for found in (torch.lu(torch.ones(3, 3)), torch.ones(3, 3).lu(), torch.lu(torch.ones(3, 3), get_infos=True)):
+        assert found[0][2, 2] == 0
+    with pytest.raises(RuntimeError, match="is zero"):
+        torch.linalg.lu_factor(torch.ones(3, 3))
+    assert torch.allclose(torch.nn.functional.normalize(torch.ones(2, 4), None), torch.full((2, 4), 0.5))

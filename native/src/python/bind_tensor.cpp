@@ -93,6 +93,10 @@ PyObject* sizes_of(T t, std::optional<int64_t> dim) {
   return asked_dims(object_of(t), kAskSizes, "aten::sym_size", &sizes) ? one_or_all<size_object>(sizes, dim) : nullptr;
 }
 
+bool is_pinned(T t, std::optional<Device>) {
+  return t.storage()->pinned;
+}  // by whatever device: there is one allocator
+
 bool is_compressed(const TensorImpl& t) { return is_sparse(t) && sparse_parts(t)->layout != Layout::sparse_coo; }
 
 PyObject* strides_of(T t, std::optional<int64_t> dim) {
@@ -151,7 +155,7 @@ const TensorPart tensor_methods{{schema_method<&sizes_of, "size(Tensor self, int
     method<[](T t) { return t.is_inference; }>("is_inference"), method<[](T t) { return t.is_conj; }>("is_conj"),
     method<[](T t) { return t.is_neg; }>("is_neg"),
     method<[](T t) { return storage_of_dense(t).device().is_cuda(); }>("is_shared"),
-    method<[](T t) { return t.storage()->pinned; }>("is_pinned", nullptr, METH_VARARGS),
+    schema_method<&is_pinned, "is_pinned(Tensor self, Device? device=None)">(),
     method<[](T t) { return storage_object(Ref<Storage>(&storage_of_dense(t))); }>("untyped_storage"),
     {"__hash__", hash_method, METH_NOARGS, nullptr}}};
 

@@ -34,10 +34,31 @@ def need_tensor(value: Any, function: str, argument: str = "input", position: in
         _refuse(value, function, argument, position, "Tensor")
 
 
+def need_tensors(values: Any) -> None:
+    """TypeError unless every element of a function's first argument is a tensor."""
+    for i, t in enumerate(values):
+        if not isinstance(t, _core.TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+
+
+def refuse_one(value: Any, function: str) -> Any:
+    """Raises the TypeError of a function that takes one tensor or several."""
+    raise TypeError(
+        f"{function}() received an invalid combination of arguments - got ({type_name(value)}), but expected one of:\n"
+        " * (Tensor input)\n * (tuple of Tensors tensors)\n"
+    )
+
+
 def need_bool(value: Any, function: str, argument: str, position: int | None = 1) -> None:
     """TypeError unless ``value`` is True or False."""
     if not isinstance(value, bool):
         _refuse(value, function, argument, position, "bool")
+
+
+def need_int(value: Any, function: str, argument: str, position: int | None = 1) -> None:
+    """TypeError unless ``value`` is an integer: Python's, NumPy's or a tensor of one; True and False are none."""
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        _refuse(value, function, argument, position, "int")
 
 
 def need_dtype(value: Any, function: str, argument: str, position: int | None = None) -> None:
@@ -50,3 +71,12 @@ def need_str(value: Any, function: str, argument: str, position: int | None = 1)
     """TypeError unless ``value`` is a string."""
     if not isinstance(value, str):
         _refuse(value, function, argument, position, "str")
+
+
+def need_two(dims: Any) -> None:
+    """RuntimeError unless they are what tensordot sums over: the dims of one tensor and those of the other."""
+    if not isinstance(dims, (list, tuple)) or len(dims) != 2:
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got "
+            f"dims={dims}"
+        )

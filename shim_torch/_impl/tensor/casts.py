@@ -27,7 +27,7 @@ def methods() -> dict[str, Any]:
     table: dict[str, Any] = {}
 
     def cast(name: str, dtype: Any) -> None:
-        def method(self: Any, memory_format: Any = None) -> Any:
+        def method(self: Any, *, memory_format: Any = None) -> Any:
             return self.to(dtype) if memory_format is None else self.to(dtype, memory_format=memory_format)
 
         method.__name__ = name
@@ -53,7 +53,7 @@ def methods() -> dict[str, Any]:
             raise RuntimeError("Invalid device, must be cuda device")
         return self.to(where, non_blocking=non_blocking, memory_format=memory_format)
 
-    def type_(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    def type_(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
         from shim_torch._impl.tensor import legacy_types
 
         return legacy_types.type_of(self) if dtype is None else legacy_types.cast(self, dtype, non_blocking)

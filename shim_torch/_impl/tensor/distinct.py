@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.arguments import need_tensor
+from shim_torch._impl.table.arguments import need_bool, need_int, need_tensor
 from shim_torch._impl.table.calls import aten
 from shim_torch._impl.tensor import from_data
 
@@ -22,7 +22,12 @@ def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Any:
     """The distinct values (slices along ``dim``), sorted; with their places in ``input`` and their counts if asked for."""
-    need_tensor(input, "_unique2" if dim is None else "unique_dim")
+    name = "_unique2" if dim is None else "unique_dim"
+    need_tensor(input, name)
+    if dim is not None:
+        need_int(dim, name, "dim", 2)
+    for argument, given in (("sorted", sorted), ("return_inverse", return_inverse), ("return_counts", return_counts)):
+        need_bool(given, name, argument, None)
     if dim is None:
         found = aten._unique2(input, sorted, return_inverse, return_counts)
     else:
@@ -33,6 +38,10 @@ def unique(
 def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
     """The first of every run of equal values (slices along ``dim``)."""
     need_tensor(input, "unique_consecutive")
+    need_bool(return_inverse, "unique_consecutive", "return_inverse", None)
+    need_bool(return_counts, "unique_consecutive", "return_counts", None)
+    if dim is not None:
+        need_int(dim, "unique_consecutive", "dim", None)
     found = aten._unique_consecutive(input, return_inverse, return_counts, dim)
     return _picked(found, return_inverse, return_counts)
 

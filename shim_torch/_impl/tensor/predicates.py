@@ -54,6 +54,7 @@ def is_conj(input: Any) -> bool:
     """Whether the tensor's memory has the conjugates of its values."""
     if _overridden(input):
         return _core._handle_torch_function(is_conj, (input,), input)
+    need_tensor(input, "is_conj")
     return input.is_conj()
 
 
@@ -61,6 +62,7 @@ def is_neg(input: Any) -> bool:
     """Whether the tensor's memory has the negatives of its values."""
     if _overridden(input):
         return _core._handle_torch_function(is_neg, (input,), input)
+    need_tensor(input, "is_neg")
     return input.is_neg()
 
 
@@ -68,6 +70,7 @@ def is_inference(input: Any) -> bool:
     """Whether the tensor was made in inference mode, so that autograd cannot use it."""
     if _overridden(input):
         return _core._handle_torch_function(is_inference, (input,), input)
+    need_tensor(input, "is_inference")
     return input.is_inference()
 
 
@@ -83,6 +86,8 @@ def is_same_size(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape."""
     if _overridden(input) or _overridden(other):
         return _core._handle_torch_function(is_same_size, (input, other), input, other)
+    need_tensor(input, "is_same_size")
+    need_tensor(other, "is_same_size", "other", 2)
     return input.shape == other.shape
 
 

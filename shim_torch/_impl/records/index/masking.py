@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.table.arguments import need_bool, need_tensor
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import broadcast, holding, no_meta_kernel, type_name
@@ -112,6 +113,9 @@ def nonzero(self):
 
 def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
     """Indices of the nonzero elements, (n, dims) int64; ``as_tuple``: one tensor a dim."""
+    need_bool(as_tuple, "nonzero", "as_tuple", None)
+    if out is not None:
+        need_tensor(out, "nonzero", "out", None)
     if out is not None and as_tuple:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if out is not None and out.dtype != _core.int64:
