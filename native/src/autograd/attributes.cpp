@@ -72,9 +72,10 @@ void set_data(TensorImpl& t, const TensorImpl& from) {
   t.is_conj = from.is_conj;
   t.is_neg = from.is_neg;
   t.set_geometry(from.sizes(), from.strides(), from.storage_offset());
-  if (AutogradMeta* m = t.autograd(); m && m->accumulator && !m->accumulator->inputs.empty()) {
-    m->accumulator->inputs.clear();
-    m->accumulator->add_input(t);
+  AutogradMeta* m = t.autograd();
+  if (const Ref<Node> node = m ? accumulator_of(*m) : Ref<Node>(); node && !node->inputs.empty()) {
+    node->inputs.clear();
+    node->add_input(t);
   }
 }
 
@@ -135,7 +136,7 @@ void set_memory(TensorImpl& t, const Ref<Storage>& storage, IntArrayRef sizes, I
   t.set_storage(storage);
   t.set_geometry(sizes, strides, offset);
   t.bump_version();
-  if (AutogradMeta* m = t.autograd()) m->accumulator = nullptr;  // gradients of what it was don't fit it any more
+  if (AutogradMeta* m = t.autograd()) set_accumulator(*m, nullptr);  // gradients of what it was don't fit it any more
 }
 
 void resize_memory(TensorImpl& t, IntArrayRef sizes, std::optional<MemoryFormat> format) {

@@ -115,7 +115,7 @@ struct AutogradMeta : Recycled<AutogradMeta> {
   Tensor grad;
   Ref<Node> grad_fn;  // null for a leaf
   uint32_t output_nr = 0;
-  Node* accumulator = nullptr;  // the leaf's AccumulateGrad while something holds it (weak)
+  Node* accumulator = nullptr;  // the leaf's AccumulateGrad while something holds it (weak): see accumulator_of()
   Ref<Node> kept_accumulator;   // of a leaf that was unpacked: gradients go to the original's
   Ref<Hook> retain;             // of retain_grad(): writes `grad` as the gradient passes
   HookList hooks;               // tensor hooks of a leaf or of this output
@@ -202,6 +202,8 @@ struct WithGrad {
 
 int& forward_gradients();  // how many levels of forward-mode gradients are open on this thread
 
+Ref<Node> accumulator_of(const AutogradMeta&);              // null: nothing holds it
+void set_accumulator(AutogradMeta&, Node*);                 // weak
 Edge gradient_edge(const Tensor&);                          // grad_fn, or the leaf's AccumulateGrad, or nothing
 void set_history(const Tensor& output, const Ref<Node>&);   // output gets grad_fn = node (adds an input to it)
 void rebase_history(const Tensor& self, const Ref<Node>&);  // after an in-place write (CopySlices for views)

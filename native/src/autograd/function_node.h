@@ -8,7 +8,7 @@ namespace shim {
 class FunctionNode;
 
 struct FunctionContext {  // what a ctx, an object of the interpreter, holds of it
-  FunctionNode* node;     // while it lives
+  FunctionNode* node;     // while it lives; one that goes is there until this is null
   std::vector<SavedTensor>* saved;
   char materialize, materialize_non_diff, freed, owns_node;
 };

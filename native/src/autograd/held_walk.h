@@ -15,7 +15,7 @@ class HeldWalk final : public Visitor {
 
   void tensor(const Tensor& t) override {
     if (!t || !only_here(t.get())) return;
-    if (t->owns_pyobj) python(t->pyobj);
+    if (t->keeps_object()) python(t->pyobj);
     push(t.get(), nullptr);
   }
   void shared(Traversable* o) override {
@@ -39,7 +39,7 @@ class HeldWalk final : public Visitor {
   void contents(const TensorImpl& t) {
     if (const Storage& s = *t.storage(); s.use_count() == 1) {
       python(owner_(s));
-      if (s.owns_pyobj) python(s.pyobj);
+      if (s.keeps_object()) python(s.pyobj);
     }
     if (t.autograd()) t.autograd()->traverse(*this);
   }

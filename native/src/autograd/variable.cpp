@@ -1,5 +1,7 @@
 // What a tensor knows about its gradient: leaves, history, retained gradients.
+#include <atomic>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include "autograd/nodes.h"
@@ -37,8 +39,32 @@ AccumulateGrad::AccumulateGrad(Tensor variable) : variable_(std::move(variable))
   sequence = std::numeric_limits<uint64_t>::max();  // runs as soon as it can
 }
 
+namespace {
+
+// A leaf's node may go on any thread, while another asks the leaf for it. Held for a few instructions.
+std::atomic_flag accumulators;
+struct AccumulatorLock {
+  AccumulatorLock() {
+    while (accumulators.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~AccumulatorLock() { accumulators.clear(std::memory_order_release); }
+};
+
+}  // namespace
+
 AccumulateGrad::~AccumulateGrad() {
+  const AccumulatorLock lock;
   if (AutogradMeta* m = variable_->autograd(); m && m->accumulator == this) m->accumulator = nullptr;
+}
+
+Ref<Node> accumulator_of(const AutogradMeta& m) {
+  if (!m.accumulator) return {};
+  const AccumulatorLock lock;
+  return m.accumulator && m.accumulator->retain_if_there() ? Ref<Node>::adopt(m.accumulator) : Ref<Node>();
+}
+void set_accumulator(AutogradMeta& m, Node* node) {
+  const AccumulatorLock lock;
+  m.accumulator = node;
 }
 
 std::vector<Ref<Hook>> AccumulateGrad::tensor_hooks() {
@@ -122,9 +148,9 @@ Edge gradient_edge(const Tensor& t) {
   if (m->grad_fn) return {m->grad_fn, m->output_nr};
   if (!m->requires_grad) return {};
   if (m->kept_accumulator) return {m->kept_accumulator, 0};
-  if (m->accumulator && m->accumulator->use_count() > 0) return {Ref<Node>(m->accumulator), 0};
+  if (Ref<Node> there = accumulator_of(*m)) return {std::move(there), 0};
   auto node = make<AccumulateGrad>(t);
-  m->accumulator = node.get();
+  set_accumulator(*m, node.get());
   return {node, 0};
 }
 

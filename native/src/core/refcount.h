@@ -14,15 +14,40 @@ class RefCounted {
   virtual ~RefCounted() = default;
   void retain() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
   void release() const noexcept {
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) const_cast<RefCounted*>(this)->destroy();
+    if (const int32_t before = refs_.fetch_sub(1, std::memory_order_acq_rel); before <= 1)
+      const_cast<RefCounted*>(this)->released(before);
   }
-  uint32_t use_count() const noexcept { return refs_.load(std::memory_order_acquire); }
+  // From a pointer that is no reference: false where the last reference is gone and the object goes. Whoever asks sees to it that
+  // its memory is still there.
+  bool retain_if_there() const noexcept {
+    int32_t n = refs_.load(std::memory_order_relaxed);
+    while (n && !refs_.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel)) {}
+    return n;
+  }
+  uint32_t use_count() const noexcept { return uint32_t(refs_.load(std::memory_order_acquire)) & ~uint32_t(kKeeps); }
+
+  // An object that keeps its object of the interpreter, which weak references may give to anybody. So the thread that lets go of
+  // the last reference may find that another has taken one since, and the object gone with that: it asks without looking at it.
+  bool keeps_object() const noexcept { return refs_.load(std::memory_order_relaxed) < 0; }
+  // The reference of the interpreter's object becomes the other way round; false, and nothing changes, where it is the only one.
+  bool keep_object() noexcept {
+    if (refs_.fetch_add(kKeep, std::memory_order_acq_rel) > 1) return true;
+    stop_keeping();
+    return false;
+  }
+  void stop_keeping() noexcept { refs_.fetch_sub(kKeep, std::memory_order_acq_rel); }
+  // Set by the binding, for any thread: nobody but its object may have it now. False: the interpreter is gone.
+  static inline bool (*left_alone)(RefCounted*) = nullptr;
 
  protected:
   virtual void destroy() { delete this; }  // a pooled class returns itself to its pool instead
 
  private:
-  mutable std::atomic<uint32_t> refs_{0};
+  static constexpr int32_t kKeeps = INT32_MIN, kKeep = INT32_MAX;  // the bit; adding it while a reference goes
+  void released(int32_t before) {
+    if (before == 1 || (before == kKeeps + 1 && !left_alone(this))) destroy();
+  }
+  mutable std::atomic<int32_t> refs_{0};  // negative: of an object that keeps its object
 };
 
 // A shared pointer of one word. Ref(p) retains p; Ref::adopt takes over a reference already counted.

@@ -177,8 +177,6 @@ std::shared_ptr<std::atomic<uint32_t>> Storage::share_version() {
   return shared_version_;
 }
 
-bool (*Storage::hand_over)(Storage&) = nullptr;
-
 void Storage::resize(size_t bytes) {
   CHECK(Kind::Runtime, resizable_, "Trying to resize storage that is not resizable");
   if (hidden_) revealed();

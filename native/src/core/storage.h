@@ -55,9 +55,7 @@ class Storage final : public RefCounted, public Recycled<Storage> {
   void changed() noexcept { contents_.store(0, std::memory_order_relaxed); }
   static inline std::atomic<uint64_t> unseen_writes{
       0};                 // counts what may have written anywhere: graphs of the user's, collectives
-  void* pyobj = nullptr;  // the UntypedStorage object; borrowed unless `owns_pyobj`, as a tensor's
-  bool owns_pyobj = false;
-  static bool (*hand_over)(Storage&);
+  void* pyobj = nullptr;  // the UntypedStorage object; borrowed unless keeps_object(), as a tensor's
 
   // Deferred operators (trace/). Only memory of our allocators whose address nobody was given can be hidden: its owner might use it otherwise.
   bool may_hide() const noexcept { return own_ && resizable_ && !exposed_ && !shrunk() && !lent_; }
@@ -83,9 +81,7 @@ class Storage final : public RefCounted, public Recycled<Storage> {
   static void (*copy_device)(void* to, const void* from, size_t bytes, Device);  // set by src/cuda
 
  private:
-  void destroy() override {
-    if (!owns_pyobj || !hand_over || !hand_over(*this)) delete this;
-  }
+  void destroy() override { delete this; }
   std::atomic<uint32_t> inline_version_{0};
   std::atomic<uint32_t> lent_{0};
   std::atomic<uint64_t> contents_{0};  // 0: nobody asked since they changed

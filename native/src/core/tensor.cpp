@@ -64,12 +64,6 @@ TensorImpl::TensorImpl(Ref<Storage> storage, DType dtype, const Geometry& g)
   std::copy(g.dims.begin(), g.dims.end(), to);
 }
 
-bool (*TensorImpl::hand_over)(TensorImpl&) = nullptr;
-
-void TensorImpl::destroy() {
-  if (!owns_pyobj || !hand_over || !hand_over(*this)) delete this;
-}
-
 void TensorImpl::set_geometry(IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
   size_t n = sizes.size();
   CHECK(Kind::Runtime, n <= size_t(kMaxDims), "tensors of more than ", kMaxDims, " dimensions are not supported, got ",

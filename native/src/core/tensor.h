@@ -91,11 +91,9 @@ class TensorImpl final : public RefCounted, public Recycled<TensorImpl> {
   AutogradMeta& ensure_autograd();      // defined in autograd/
   bool requires_grad() const noexcept;  // a leaf that wants a gradient, or has a grad_fn
 
-  // The Python object, if one exists; borrowed unless `owns_pyobj` (then the tensor keeps its object's state alive).
+  // The Python object, if one exists; borrowed unless keeps_object() (then the tensor keeps its object's state alive).
   void* pyobj = nullptr;
-  bool owns_pyobj = false;
-  static bool (*hand_over)(TensorImpl&);  // to the object that it owned: at the end of its last reference but that
-  bool is_inference;                      // made in inference mode; views of a normal tensor are normal
+  bool is_inference;  // made in inference mode; views of a normal tensor are normal
   bool is_conj = false,
        is_neg = false;  // the values are the conjugate, the negative, of what memory holds (core/math_bits.h)
   bool has_math_bits() const noexcept { return is_conj | is_neg; }
@@ -105,7 +103,7 @@ class TensorImpl final : public RefCounted, public Recycled<TensorImpl> {
   uint8_t asks_handler = 0;  // which questions a wrapper's __torch_dispatch__ answers (python/wrapper.h)
 
  private:
-  void destroy() override;
+  void destroy() override { delete this; }
   Ref<Storage> storage_;
   int64_t numel_ = 0, offset_ = 0;
   DType dtype_;

@@ -50,6 +50,11 @@ WeakStorage* WeakStorage::of(Storage& s) {
   return weak;
 }
 
+Ref<Storage> WeakStorage::storage() const {
+  std::lock_guard guard(weak_mutex());  // for which a storage that goes waits before its memory is freed
+  return storage_ && storage_->retain_if_there() ? Ref<Storage>::adopt(storage_) : Ref<Storage>();
+}
+
 void WeakStorage::drop() {
   std::lock_guard guard(weak_mutex());
   if (!--count_ && !storage_) delete this;  // of a living storage it stays for the next one

@@ -7,9 +7,9 @@ namespace shim {
 // Not of a GPU's memory, whose allocator knows its blocks by their deleter.
 class WeakStorage {
  public:
-  static WeakStorage* of(Storage&);              // one a storage; counts one holder more
-  void drop();                                   // counts one less; the last one of a storage that is gone frees it
-  Storage* storage() const { return storage_; }  // null: it is gone
+  static WeakStorage* of(Storage&);  // one a storage; counts one holder more
+  void drop();                       // counts one less; the last one of a storage that is gone frees it
+  Ref<Storage> storage() const;      // null: it is gone
 
  private:
   explicit WeakStorage(Storage* s) : storage_(s) {}

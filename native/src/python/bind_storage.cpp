@@ -25,10 +25,10 @@ void finalize(PyObject* o) { keep(o); }
 int traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
   Storage* s = in(o);
-  if (s && !s->owns_pyobj && s->use_count() > 1)
+  if (s && !s->keeps_object() && s->use_count() > 1)
     return 0;  // it would be kept: not garbage, whatever the collector can see
   Py_VISIT(as_py(o)->dict);
-  if (s && !s->owns_pyobj) Py_VISIT(owner_of(*s));  // else whose storage this is shows it
+  if (s && !s->keeps_object()) Py_VISIT(owner_of(*s));  // else whose storage this is shows it
   return 0;
 }
 
@@ -138,7 +138,7 @@ void* weak_reference(S s) {
   return WeakStorage::of(s);
 }
 
-PyObject* storage_or_none(Storage* s) { return s ? storage_object(Ref<Storage>(s)) : Py_NewRef(Py_None); }
+PyObject* storage_or_none(const Ref<Storage>& s) { return s ? storage_object(s) : Py_NewRef(Py_None); }
 
 PyObject* reduce(S s) {
   return Py_BuildValue("O(N)", reinterpret_cast<PyObject*>(StorageType), owned(storage_bytes(s)).give());
@@ -170,7 +170,8 @@ PyMethodDef methods[] = {object_method<&data_ptr>("data_ptr"), object_method<&nb
     object_method<[](S s) { return copy_of(s, s.device()); }>("clone"),
     object_method<&copy_from, "self source non_blocking">("copy_"), object_method<&resize>("resize_"),
     object_method<&become_shared>("_become_shared_"),
-    static_method<&storage_or_none>("_at"),  // what `_cdata` gave: who keeps it knows that the storage lives
+    static_method<[](Storage* s) { return storage_or_none(s); }>(
+        "_at"),  // what `_cdata` gave: who keeps it knows that the storage lives
     object_method<&weak_reference>("_weak_ref"),
     static_method<[](WeakStorage* w) { return !w->storage(); }>("_expired"),
     static_method<[](WeakStorage* w) { w->drop(); }>("_free_weak_ref"),
@@ -191,7 +192,7 @@ PyType_Spec spec = {"torch.storage.UntypedStorage", sizeof(PyStorage), 0,
 }  // namespace
 
 PyObject* storage_object(const Ref<Storage>& s) {
-  if (s->owns_pyobj) return take_object(*s);
+  if (s->keeps_object()) return take_object(*s, s->pyobj);
   return s->pyobj ? Py_NewRef(static_cast<PyObject*>(s->pyobj)) : make(s, StorageType);
 }
 
@@ -203,7 +204,6 @@ Ref<Storage> storage_of(PyObject* o) {
 }
 
 int bind_storage(PyObject* module) {
-  Storage::hand_over = hand_over<Storage>;
   StorageBaseType = add_type(module, base_spec, "StorageBase");
   StorageType = StorageBaseType ? add_type(module, spec, "UntypedStorage", StorageBaseType) : nullptr;
   return StorageType ? 0 : -1;

@@ -67,23 +67,31 @@ void dealloc(PyObject* o) {
   free_object(o);
 }
 
-Node& node_or_error(PyObject* o, const char* what) {
-  CHECK(Kind::Runtime, in(o)->own.node, "Attribute '", what,
+// Null: it is gone, or about to go (on another thread, or once a node before it is gone), whose end only a weak reference outlives.
+Ref<Node> node_in(PyObject* o) {
+  FunctionNode* n = in(o)->own.node;
+  return n && n->retain_if_there() ? Ref<Node>::adopt(n) : Ref<Node>();
+}
+
+Ref<Node> node_or_error(PyObject* o, const char* what) {
+  Ref<Node> node = node_in(o);
+  CHECK(Kind::Runtime, node, "Attribute '", what,
       "' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on an instance of "
       "autograd.Function is a "
       "legacy access pattern that is no longer supported. For examples on how to use new-style autograd functions, see "
       "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function ");
-  return *in(o)->own.node;
+  return node;
 }
 
 PyObject* metadata(PyObject* o) {
-  CHECK(Kind::Runtime, in(o)->own.node,
+  const Ref<Node> node = node_in(o);
+  CHECK(Kind::Runtime, node,
       "You attempted to access the anomaly metadata of a custom autograd function but the underlying PyNode has "
       "already been deallocated.  The most likely "
       "reason this occurred is because you assigned x.grad_fn to a local variable and then let the original variable "
       "get deallocated.  Don't do that!  If you really have no way of "
       "restructuring your code so this is the case, please file an issue reporting that you are affected by this.");
-  return node_metadata(*in(o)->own.node);
+  return node_metadata(*node);
 }
 
 template <class F> PyObject* each_saved(PyObject* o, F f) {
@@ -96,17 +104,16 @@ template <class F> PyObject* each_saved(PyObject* o, F f) {
       "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you "
       "need to backward through the graph a second time or if you need "
       "to access saved tensors after calling backward.");
-  return tuple_by(ctx->own.saved ? ctx->own.saved->size() : 0,
-      [&](size_t i) { return f((*ctx->own.saved)[i], Ref<Node>(ctx->own.node)); });
+  return tuple_by(
+      ctx->own.saved ? ctx->own.saved->size() : 0, [&](size_t i) { return f((*ctx->own.saved)[i], node_in(o)); });
 }
 
 PyObject* saved_tensors(PyObject* o) {
   return each_saved(o, [](SavedTensor& s, const Ref<Node>& owner) { return wrap(s.unpack(owner)); });
 }
 PyObject* raw_saved_tensors(PyObject* o) {
-  return each_saved(o, [o](SavedTensor& s, const Ref<Node>&) {
-    return saved_object(Ref<Node>(&node_or_error(o, "_raw_saved_tensors")), &s);
-  });
+  return each_saved(
+      o, [o](SavedTensor& s, const Ref<Node>&) { return saved_object(node_or_error(o, "_raw_saved_tensors"), &s); });
 }
 PyObject* saved_variables(PyObject* o) {
   if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) < 0)
@@ -116,9 +123,9 @@ PyObject* saved_variables(PyObject* o) {
 
 using O = PyObject*;
 PyGetSetDef getset[] = {
-    object_attribute<[](O o) { return next_functions_of(node_or_error(o, "next_functions")); }>("next_functions"),
+    object_attribute<[](O o) { return next_functions_of(*node_or_error(o, "next_functions")); }>("next_functions"),
     object_attribute<&metadata>("metadata"),
-    object_attribute<[](O o) { return metadata_of_inputs(node_or_error(o, "_input_metadata")); }>("_input_metadata"),
+    object_attribute<[](O o) { return metadata_of_inputs(*node_or_error(o, "_input_metadata")); }>("_input_metadata"),
     object_attribute<&saved_tensors>("saved_tensors"), object_attribute<&saved_variables>("saved_variables"),
     object_attribute<&raw_saved_tensors>("_raw_saved_tensors"), dict_attribute(), {}};
 PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, needs_input_grad), 0, nullptr},
@@ -131,11 +138,12 @@ PyMemberDef members[] = {{"needs_input_grad", T_OBJECT, offsetof(PyFunction, nee
     offset_member("__dictoffset__", offsetof(PyFunction, dict)),
     offset_member("__weaklistoffset__", offsetof(PyFunction, weakrefs)), {}};
 
-PyMethodDef methods[] = {method_of_none<[](O o) { return node_or_error(o, "name").name(); }>("name"),
-    method_of_one<[](O o, O f) { return add_node_hook(node_or_error(o, "register_hook"), f, false); }>("register_hook"),
-    method_of_one<[](O o, O f) { return add_node_hook(node_or_error(o, "register_prehook"), f, true); }>(
+PyMethodDef methods[] = {method_of_none<[](O o) { return node_or_error(o, "name")->name(); }>("name"),
+    method_of_one<[](O o, O f) { return add_node_hook(*node_or_error(o, "register_hook"), f, false); }>(
+        "register_hook"),
+    method_of_one<[](O o, O f) { return add_node_hook(*node_or_error(o, "register_prehook"), f, true); }>(
         "register_prehook"),
-    method_of_none<[](O o) { return int64_t(node_or_error(o, "_sequence_nr").sequence); }>("_sequence_nr"),
+    method_of_none<[](O o) { return int64_t(node_or_error(o, "_sequence_nr")->sequence); }>("_sequence_nr"),
     method_of_one<[](O o, O) { node_or_error(o, "_register_hook_dict"); }>("_register_hook_dict"),
     raw_function("_apply_directly", function_apply_directly, nullptr, METH_CLASS),
     raw_function("apply", function_apply, nullptr, METH_CLASS), {}};
@@ -160,9 +168,7 @@ PyObject* function_ctx(Node* node) {
   return o;
 }
 
-Ref<Node> node_of_function(PyObject* o) {
-  return PyObject_TypeCheck(o, FunctionType) ? Ref<Node>(in(o)->own.node) : Ref<Node>();
-}
+Ref<Node> node_of_function(PyObject* o) { return PyObject_TypeCheck(o, FunctionType) ? node_in(o) : Ref<Node>(); }
 
 int bind_function(PyObject* module) {
   set_function_calls();

@@ -6,30 +6,13 @@
 namespace shim {
 
 // A finalizer's part: whether `held` keeps its object now. The caller's reference to `held` is given up.
+bool keep_object(PyObject* self, RefCounted* held);
 template <class T> bool keep_object(PyObject* self, T* held, bool state) {
-  if (!held || held->pyobj != self || held->owns_pyobj || held->use_count() < 2 || !state) return false;
-  Py_INCREF(self);
-  held->owns_pyobj = true;
-  held->release();  // the object's; somebody else holds it
-  return true;
+  return state && held && held->pyobj == self && !held->keeps_object() && keep_object(self, held);
 }
-
 // What `held` keeps goes to the caller, and holds it again.
-template <class T> PyObject* take_object(T& held) {
-  held.owns_pyobj = false;
-  held.retain();
-  auto* o = static_cast<PyObject*>(held.pyobj);
-  may_be_finalized_again(o);
-  return o;
-}
-
-// The last reference went to what keeps an object, which holds it alone now: until its own end, or for whom a weak reference gave it to.
-template <class T> bool hand_over(T& held) {
-  if (!python_lives()) return false;
-  GilAcquire gil;
-  Py_DECREF(take_object(held));
-  return true;
-}
+PyObject* take_object(RefCounted& held, void* object);
+bool left_alone(RefCounted*);  // RefCounted's
 
 // Classes of Python's with `__del__` are finalized by a function of the interpreter's: `own` comes first for them.
 inline destructor python_finalizer() {

@@ -25,7 +25,7 @@ PyTensor* as_py(PyObject* o) { return reinterpret_cast<PyTensor*>(o); }
 
 // An object that its tensor would keep is not garbage, whatever the collector can see: what it holds is not shown.
 bool kept(PyTensor* t) {
-  return t->dict && t->impl && t->impl->pyobj == t && !t->impl->owns_pyobj && t->impl->use_count() > 1;
+  return t->dict && t->impl && t->impl->pyobj == t && !t->impl->keeps_object() && t->impl->use_count() > 1;
 }
 
 // The tensor becomes an empty one: its memory is of an object that belongs to the same cycle.
@@ -42,13 +42,13 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   if (kept(as_py(self))) return 0;
   Py_VISIT(as_py(self)->dict);
   TensorImpl* impl = as_py(self)->impl;  // whose object this is shows what it holds, where the object is the tensor's
-  return impl && !impl->owns_pyobj ? visit_tensor(*impl, visit, arg) : 0;
+  return impl && !impl->keeps_object() ? visit_tensor(*impl, visit, arg) : 0;
 }
 
 int clear(PyObject* self) {
   Py_CLEAR(as_py(self)->dict);
   TensorImpl* impl = as_py(self)->impl;
-  if (!impl || impl->owns_pyobj || impl->use_count() != 1) return 0;
+  if (!impl || impl->keeps_object() || impl->use_count() != 1) return 0;
   if (impl->storage()->use_count() == 1 && owner_of(*impl->storage())) forget_memory(impl);
   if (impl->autograd()) impl->autograd()->clear();
   return 0;
@@ -139,7 +139,7 @@ PyType_Spec tensor_spec = {
 
 PyObject* wrap(const Tensor& t) {
   if (!t) Py_RETURN_NONE;
-  if (auto* o = static_cast<PyObject*>(t->pyobj)) { return t->owns_pyobj ? take_object(*t) : Py_NewRef(o); }
+  if (auto* o = static_cast<PyObject*>(t->pyobj)) { return t->keeps_object() ? take_object(*t, o) : Py_NewRef(o); }
   return adopt(t.get(), TensorType);
 }
 
@@ -204,7 +204,7 @@ int add_tensor_parts() {
 }
 
 int bind_tensor(PyObject* module) {
-  TensorImpl::hand_over = hand_over<TensorImpl>;
+  RefCounted::left_alone = left_alone;
   nothing = allocate(0, Device{}).detach();
   TensorBaseType = add_type(module, base_spec, "TensorBase");
   TensorType = TensorBaseType ? add_type(module, tensor_spec, "Tensor", TensorBaseType) : nullptr;

@@ -21,7 +21,7 @@ struct Walk {
 
 int visit_tensor(const TensorImpl& t, visitproc visit, void* arg) {
   if (t.use_count() != 1) return 0;
-  if (!t.autograd() && !t.storage()->owns_pyobj) {
+  if (!t.autograd() && !t.storage()->keeps_object()) {
     PyObject* owner = t.storage()->use_count() == 1 ? owner_of(*t.storage()) : nullptr;
     return owner ? visit(owner, arg) : 0;
   }
