@@ -1,6 +1,9 @@
 """What models of libraries do and what once ended a program: each call is one, and gives what the function as it is gives."""
 
+import gc
+
 import pytest
+from whole_calls import is_whole, known
 
 import shim_torch as torch
 from shim_torch._impl.compile import calls
@@ -115,3 +118,35 @@ def test_zeros_that_nobody_else_has_are_temporaries():
         result for line in lines if "fill_" in line or "zero_" in line for result in line.split(" = ")[0].split("], ")
     ]
     assert sum(result.strip().startswith("x") for result in filled) == 1 and len(filled) >= 2, filled
+
+
+class _Again:
+    """Garbage that only a collection finds, and that then calls the function."""
+
+    def __init__(self, call):
+        self.itself, self.call = self, call
+
+    def __del__(self):
+        self.call()
+
+
+def test_a_finalizer_that_calls_the_function_while_results_are_made():
+    namespace = {}
+    exec(
+        f"def f(x):\n    return {', '.join(f'x + {i}' for i in range(30))}", namespace
+    )  # a tuple that is not kept for reuse
+    x, gave = torch.ones(4), []
+    compiled = known(namespace["f"], x)
+    assert is_whole(compiled, x)
+    threshold = gc.get_threshold()
+    gc.collect()
+    gc.set_threshold(1)  # a collection with each object that is made
+    try:
+        for _ in range(50):
+            _Again(lambda: gave.append(compiled(x + 1)))
+            gave.append(compiled(x))
+    finally:
+        gc.set_threshold(*threshold)
+    first = sorted(float(results[0][0]) for results in gave)
+    assert first == [1.0] * 50 + [2.0] * 50
+    assert all([float(r[0] - results[0][0]) for r in results] == list(range(30)) for results in gave)

@@ -24,7 +24,7 @@ struct Caller {
   PyObject* trees;      // a capsule, or null: each call goes the other way
   Trees* known;         // what it holds
   uint64_t generation;  // as it was when it got them
-  WholeCalls* whole;    // of these trees
+  WholeCalls* whole;    // of these trees; owned
   bool forbids;         // breaks
 };
 
@@ -44,11 +44,12 @@ PyObject* call_caller(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   const Caller& c = *reinterpret_cast<Caller*>(self);
   if (!c.trees || !plain_stance || c.generation != generation || !may_trace())
     return call_otherwise(c, args, nargsf, names);
-  const OwnedRef held{Py_NewRef(c.trees)};  // the function may have all forgotten
+  const OwnedRef held{Py_NewRef(c.trees)};  // the function may have all forgotten, and be compiled again
+  const Ref<WholeCalls> whole(c.whole);
   const FunctionCall call{c.function, args, nargsf, names, nullptr};
   return guarded([&] {
-    PyObject* known = c.whole->call(call);
-    return known || PyErr_Occurred() ? known : call_traced(*c.known, {c.forbids, c.forbids}, call, c.seen, c.whole);
+    PyObject* known = whole->call(call);
+    return known || PyErr_Occurred() ? known : call_traced(*c.known, {c.forbids, c.forbids}, call, c.seen, whole.get());
   });
 }
 
@@ -57,9 +58,14 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return visit_each(visit, arg, c.function, c.otherwise, c.seen, c.whole ? c.whole->reads() : nullptr, Py_TYPE(self));
 }
 
+void forget_whole(Caller& c, WholeCalls* next) {
+  if (next) next->retain();
+  if (WholeCalls* last = std::exchange(c.whole, next)) last->release();
+}
+
 int clear(PyObject* self) {
   Caller& c = *reinterpret_cast<Caller*>(self);
-  delete std::exchange(c.whole, nullptr);
+  forget_whole(c, nullptr);
   return clear_each(c.function, c.otherwise, c.seen, c.trees);
 }
 
@@ -143,7 +149,7 @@ void trace_set_trees(PyObject* caller, PyObject* trees, bool forbids) {
     CHECK(Kind::Type, held, "trace_set_trees(): expected what trace_trees() gave");
     c.known = held->get();
   }
-  delete std::exchange(c.whole, c.known ? new WholeCalls : nullptr);
+  forget_whole(c, c.known ? new WholeCalls : nullptr);
   Py_XSETREF(c.trees, c.known ? Py_NewRef(trees) : nullptr);
   c.generation = generation;
 }

@@ -66,11 +66,11 @@ bool WholeCalls::reads_hold() const {
 
 void WholeCalls::ask(PyObject* function) {
   known_.forget();
-  held_.clear();
   owned(PyObject_GetAttrString(
       reinterpret_cast<PyObject*>(TensorType), "__add__"));  // which gives it a tag, if it has none
   methods_ = TensorType->tp_version_tag;
   Py_XSETREF(reads_, owned(PyObject_CallOneArg(names_read, function)).give());
+  held_.clear();
   if (reads_ == Py_None) return;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(reads_); ++i) {
     PyObject* read = PyTuple_GET_ITEM(reads_, i);
@@ -80,7 +80,12 @@ void WholeCalls::ask(PyObject* function) {
 }
 
 PyObject* WholeCalls::call(const FunctionCall& c) {
-  if (known_.empty() || !plain_here() || !reads_hold()) return nullptr;
+  if (runs_ || known_.empty() || !plain_here() || !reads_hold()) return nullptr;
+  struct Runs {
+    bool& on;
+    explicit Runs(bool& b) : on(b = true) {}
+    ~Runs() { on = false; }
+  } runs(runs_);
   bool tuple = false;
   results_.clear();
   if (!known_.run(objects_of(c, held_), results_, &tuple)) return nullptr;
@@ -89,7 +94,7 @@ PyObject* WholeCalls::call(const FunctionCall& c) {
 }
 
 std::optional<WholeCalls::Attempt> WholeCalls::attempt(const FunctionCall& c) {
-  if (reads_ == Py_None || c.kwargs || !known_.may_learn()) return {};
+  if (runs_ || reads_ == Py_None || c.kwargs || !known_.may_learn()) return {};
   if (!reads_) ask(c.function);
   if (reads_ != Py_None && !reads_hold()) known_.failed(), ask(c.function);
   if (reads_ == Py_None) return {};

@@ -11,14 +11,13 @@ namespace shim {
 
 extern PyObject* names_read;  // compile/straight.py's: what a function reads beside its arguments, or None
 
-class WholeCalls {
+class WholeCalls final : public RefCounted {
  public:
   using Attempt = trace::KnownCalls::Attempt;
   WholeCalls() = default;
-  WholeCalls(const WholeCalls&) = delete;
-  ~WholeCalls() { Py_XDECREF(reads_); }
+  ~WholeCalls() override { Py_XDECREF(reads_); }
 
-  // The result of a call that is like a known one; null without an error: none is.
+  // The result of a call that is like a known one; null without an error: none is, or one is running (a finalizer calls).
   PyObject* call(const FunctionCall&);
   std::optional<Attempt> attempt(const FunctionCall&);
   void look(Attempt&, const trace::Session&, PyObject* result);
@@ -33,6 +32,7 @@ class WholeCalls {
   unsigned methods_ = 0;         // CPython's number of what attributes tensors have; 0: it has none
   trace::KnownCalls known_;
   std::vector<Tensor> results_;  // it keeps its room
+  bool runs_ = false;
 };
 
 }  // namespace shim
