@@ -207,6 +207,11 @@ def test_operators(simulated, part):
     run(simulated, f"import operator_checks; operator_checks.{part}()")
 
 
+@pytest.mark.parametrize("part", ["draws"])
+def test_few_launches(simulated, part):
+    run(simulated, f"import launch_checks; launch_checks.{part}()")
+
+
 def test_copies_of_weights(simulated):
     run(simulated, "import layout_checks; layout_checks.copies()")
 

@@ -16,10 +16,12 @@ constexpr int kRandomThreads = 256;
 
 const Family random_family{"random"};
 
-template <class E> Kernel<E> random_kernel(DType t, bool wide, int vector, int device) {
-  return find_kernel<E>(random_family, key_of(int(t), wide, vector), device, [&] {
-    return std::vector<std::string>{
+template <class E> Kernel<E> random_kernel(DType t, bool wide, int vector, int device, bool raised = false) {
+  return find_kernel<E>(random_family, key_of(int(t), wide, vector, raised), device, [&] {
+    std::vector<std::string> macros{
         std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0", "V=" + std::to_string(vector)};
+    if (raised) macros.emplace_back("RAISED=1");
+    return macros;
   });
 }
 
@@ -32,20 +34,20 @@ template <class E, class... A> void run_random(Kernel<E> f, int64_t threads, int
 bool draw(
     const Tensor& self, Draw kind, double a, double b, int64_t low, uint64_t span, uint64_t seed, uint64_t start) {
   const DType t = self->dtype();
-  if (!kernels_ready() || !self->is_contiguous() || !(kind == Draw::integer ? is_integral(t, true) : floating(t)))
+  if (!kernels_ready() || !self->is_contiguous() || !(floating(t) || (kind == Draw::integer && is_integral(t, true))))
     return false;
   const bool wide = t == DType::f64;
   const int device = self->device().index;
   void* out = self->data();
   const int64_t n = self->numel();
   const auto run = [&]<class E>(E, int64_t threads, const auto&... numbers) {
-    const auto f = random_kernel<E>(t, wide, 4, device);
+    const auto f = random_kernel<E>(t, wide, 4, device, kind == Draw::log_normal);
     if (f && n) run_random(f, threads, device, out, n, seed, start, numbers...);
     return bool(f);
   };
   using namespace entries::random;
   if (kind == Draw::uniform) return run(uniform{}, wide ? (n + 1) / 2 : (n + 3) / 4, b - a, a);
-  if (kind == Draw::normal) return run(normal{}, ((n + 1) / 2 + 3) / 4, a, b);
+  if (kind == Draw::normal || kind == Draw::log_normal) return run(normal{}, ((n + 1) / 2 + 3) / 4, a, b);
   if (span && span < uint64_t(1) << 28)
     return run(short_integer{}, (n + 3) / 4, uint32_t(span), ~uint32_t(0) / uint32_t(span), low);
   return run(integer{}, (n + 1) / 2, span, span ? ~uint64_t(0) / span : 0, low);
@@ -72,7 +74,10 @@ bool draw(const Tensor& self, std::string_view kind, const DrawBounds& bounds, u
   static constexpr std::pair<std::string_view, Shaped> others[] = {{"exponential", Shaped::exponential},
       {"cauchy", Shaped::cauchy}, {"geometric", Shaped::geometric}, {"chance", Shaped::chance}};
   const auto* shaped = std::ranges::find(others, kind, &std::pair<std::string_view, Shaped>::first);
-  const Draw plain = kind == "integer" ? Draw::integer : kind == "normal" ? Draw::normal : Draw::uniform;
+  const Draw plain = kind == "integer"      ? Draw::integer
+                     : kind == "normal"     ? Draw::normal
+                     : kind == "log_normal" ? Draw::log_normal
+                                            : Draw::uniform;
   const bool done = shaped != std::end(others) ? draw_shaped(self, shaped->second, bounds.a, bounds.b, seed, start)
                                                : draw(self, plain, bounds.a, bounds.b, int64_t(bounds.low),
                                                      bounds.high - bounds.low, seed, start);

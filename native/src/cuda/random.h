@@ -7,9 +7,9 @@
 
 namespace shim::cuda {
 
-enum class Draw { uniform, normal, integer };
-// Fills `self`, contiguous, from block `start` of the stream. uniform: [a, b); normal: mean a, deviation b; integer: [low, low + span),
-// span 0 for 2**64. False where there is no kernel for the dtype.
+enum class Draw { uniform, normal, log_normal, integer };
+// Fills `self`, contiguous, from block `start` of the stream. uniform: [a, b); normal: mean a, deviation b; log_normal: e to the power of
+// that; integer: [low, low + span), span 0 for 2**64. False where there is no kernel for the dtype.
 bool draw(const Tensor& self, Draw, double a, double b, int64_t low, uint64_t span, uint64_t seed, uint64_t start);
 // Numbers of other distributions, from as many uniform ones as draw() makes; random.cuh says what a and b are.
 enum class Shaped : int { exponential = 1, cauchy = 2, geometric = 3, chance = 4 };

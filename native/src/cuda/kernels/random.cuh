@@ -1,6 +1,7 @@
 #pragma once
 // Random numbers, compiled by NVRTC with macros:
-//   ELEMENT the element type, WIDE 1 for numbers of 64 bits, V elements of one store of the dropout's tensors; DRAW and POISSON for kernels of their own.
+//   ELEMENT the element type, WIDE 1 for numbers of 64 bits, V elements of one store of the dropout's tensors; RAISED: e to the power of normal numbers; DRAW and
+//   POISSON for kernels of their own.
 // The words are those of shim_torch._impl.tensor.generator: block i of a seed's stream is Philox4x32-10 of the counter offset + i.
 #include "cuda/kernels/types.cuh"
 
@@ -81,13 +82,15 @@ extern "C" __global__ void __launch_bounds__(256) shaped(T* out, i64 n, u64 seed
       u = unit(w.v[k]);
     R x;
     if constexpr (DRAW == 1)
-      x = fmax(-log(R(1) - u), R(WIDE ? 1.1102230246251565e-16 : 5.9604644775390625e-08)) / R(a);
+      x = fmax(-log(R(1) - u), R(WIDE ? 1.1102230246251565e-16 : 5.9604644775390625e-08));
     else if constexpr (DRAW == 2)
       x = R(a) + R(b) * tan(R(3.14159265358979323846) * (u - R(0.5)));
     else if constexpr (DRAW == 3)
       x = fmax(ceil(log(R(1) - u) / R(a)), R(1));
     else
       x = u < R(a) ? R(1) : R(0);
+    if constexpr (DRAW == 1)
+      if (a != 1) x /= R(a);  // a division takes longer than all else but the logarithm
     values[k] = cast<T>(x);
   }
   put(out, first, n, values);
@@ -212,6 +215,13 @@ __device__ inline Pair<float> box_muller(u32 a, u32 b, float) {
   sincospif(2.0f * angle, &s, &c);
   return {radius * c, radius * s};
 }
+template <class R> __device__ inline T normal_number(R z, R mean, R std) {
+  const T drawn = cast<T>(R(z * std + mean));
+#ifdef RAISED
+  return cast<T>(exp(cast<R>(drawn)));
+#endif
+  return drawn;
+}
 // The first half of the numbers are cosines, the second half sines; word i and word i + half give one of each.
 extern "C" __global__ void __launch_bounds__(256) normal(T* out, i64 n, u64 seed, u64 start, double mean, double std) {
   typedef typename pick<WIDE, double, float>::type R;
@@ -231,8 +241,8 @@ extern "C" __global__ void __launch_bounds__(256) normal(T* out, i64 n, u64 seed
     for (int j = 0; j < 8; ++j)
       if (j == place) word = j < 4 ? b.v[j] : c.v[j - 4];
     const Pair<R> z = box_muller(a.v[k], word, R(0));
-    cosines[k] = cast<T>(R(z.c * R(std) + R(mean)));
-    sines[k] = cast<T>(R(z.s * R(std) + R(mean)));
+    cosines[k] = normal_number(z.c, R(mean), R(std));
+    sines[k] = normal_number(z.s, R(mean), R(std));
   }
   put(out, first, half, cosines);
   put(out + half, first, n - half, sines);

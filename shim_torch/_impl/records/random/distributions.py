@@ -119,7 +119,7 @@ def log_normal_(self, mean, std, generator):
     check_floating(self, "log_normal_cpu")
     _positive("log_normal_", "std", std)
     if self.device.type != "cpu":
-        return fill_random(self, "normal", mean, std, generator).exp_()
+        return fill_random(self, "log_normal", mean, std, generator)
     wide = _core.function("aten::empty_like")(self, dtype=_core.float64)
     return self.copy_(fill_random(wide, "log_normal", mean, std, generator))
 

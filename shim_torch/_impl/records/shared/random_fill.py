@@ -14,7 +14,7 @@ from shim_torch._impl.table.rules import WIDE, not_implemented
 
 
 def fill_random(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
-    """Fills ``self`` in place: see ``_core.cpu_draw`` for the kinds, of which CUDA has uniform, normal and integer."""
+    """Fills ``self`` in place: see ``_core.cpu_draw`` for the kinds, of which CUDA has uniform, normal, log_normal and integer."""
     from shim_torch._impl.tensor.generator import chosen
 
     if self.is_meta or self.numel() == 0:
@@ -25,11 +25,17 @@ def fill_random(self: Any, kind: str, a: Any, b: Any, generator: Any) -> Any:
     seed, start = source._take(2 * self.numel())
     direct = self.is_contiguous() and not self.is_neg() and not (self.requires_grad and _core.is_grad_enabled())
     filled = self if direct else _core.empty_tensor(self.shape, self.dtype, self.device)
-    if _core.cuda_draw(filled, kind, a, b, seed, start + ((1 << 40) if kind == "normal" else 0)):
+    if _core.cuda_draw(filled, kind, a, b, seed, start + ((1 << 40) if kind.endswith("normal") else 0)):
         return self if direct else self.copy_(filled)
+    if kind == "log_normal":
+        return self.copy_(
+            _drawn(_core.empty_tensor(self.shape, self.dtype, self.device), "normal", a, b, seed, start).exp_()
+        )
     template = self
     if kind != "integer" and self.dtype not in WIDE:
         template = _core.empty_tensor(self.shape, _core.float32, self.device)
+    elif kind == "integer" and self.dtype.is_floating_point:
+        template = _core.empty_tensor(self.shape, _core.int64, self.device)
     elif not self.is_contiguous():
         template = _core.empty_tensor(self.shape, self.dtype, self.device)
     return self.copy_(_drawn(template, kind, a, b, seed, start))
@@ -102,9 +108,15 @@ def fill_integers(self: Any, low: int, high: int, generator: Any) -> Any:
     return fill_whole(self, "integer", low, high, generator)
 
 
+_DRAWN = (
+    *(_core.int64, _core.int32, _core.int16, _core.int8, _core.uint8),
+    *(_core.float64, _core.float32, _core.float16, _core.bfloat16),
+)
+
+
 def fill_whole(self: Any, kind: str, low: int, high: int, generator: Any) -> Any:
     """Fills ``self`` in place with whole numbers, by way of int64 where CUDA's kernel does not draw its dtype."""
-    if not self.is_cuda or self.dtype in (_core.int64, _core.int32, _core.int16, _core.int8, _core.uint8):
+    if not self.is_cuda or self.dtype in _DRAWN:
         return fill_random(self, kind, low, high, generator)
     whole = _core.empty_tensor(self.shape, _core.int64, self.device)
     fill_random(whole, kind, low, high, generator)
