@@ -109,7 +109,8 @@ def of_rows():
         yield "small_collectives", {"ELEMENT": t}
     for t in ("Half", "Bf16", "float", "double"):
         yield "joined_rows", {"ELEMENT": t}
-    yield "triangle", {"OUT": "int"}
+    for t in ("int", "Bf16", "Bool", "double"):
+        yield "triangle", {"OUT": t}
     yield "search", {"ELEMENT": "double", "OUT": "i64", "MAKES": 1}
     for t in ("float", "double", "Half", "Bf16", "i64", "u8"):
         yield "random", {"ELEMENT": t, "WIDE": int(t == "double"), "V": 8 if t in ("Half", "Bf16") else 4}

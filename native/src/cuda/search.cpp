@@ -114,4 +114,28 @@ Outcome<Tensor> triu_indices(int64_t row, int64_t col, int64_t offset, std::opti
   return triangle_indices(true, row, col, offset, dtype, where, pin_memory);
 }
 
+Outcome<Tensor> eye_m(int64_t rows, int64_t cols, std::optional<DType> dtype, Ignored, std::optional<Device> where,
+    std::optional<bool> pin_memory) {
+  if (!where) return kAnothers;  // on the CPU
+  const DType t = dtype.value_or(default_dtype());
+  if (pin_memory == true) return kPinned;
+  if (!kernels_ready()) return kNoCompiler;
+  if (!has_kernel(t) || t == DType::c128) return kOtherDtype;
+  if (rows < 1 || cols < 1) return kNoElements;
+  const int64_t per_block = 256 * 16 / int64_t(itemsize(t));
+  if (cols > kMostBlocks || rows > kMostBlocks || rows * cols / per_block >= kMostBlocks) return kTooMany;
+  const Tensor out = empty(Dims{rows, cols}, t, numbered(*where));
+  const int device = out->device().index;
+  const auto f = find_kernel<entries::triangle::identity>(triangles, key_of(int(t)), device,
+      [&] { return std::vector<std::string>{std::string("OUT=") + element_type(t)}; });
+  if (!f) return kNotCompiled;
+  launch(f, {(rows * cols + per_block - 1) / per_block}, device, out->data(), rows * cols, cols, std::min(rows, cols));
+  return out;
+}
+
+Outcome<Tensor> eye(int64_t n, std::optional<DType> dtype, Ignored layout, std::optional<Device> where,
+    std::optional<bool> pin_memory) {
+  return eye_m(n, n, dtype, layout, where, pin_memory);
+}
+
 }  // namespace shim::cuda

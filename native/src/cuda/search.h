@@ -1,5 +1,5 @@
 #pragma once
-// searchsorted, linspace, tril_indices and triu_indices on CUDA.
+// searchsorted, linspace, tril_indices, triu_indices and eye on CUDA.
 #include <string_view>
 
 #include "ops/kernel.h"
@@ -17,5 +17,11 @@ Outcome<Tensor> tril_indices(int64_t row, int64_t col, int64_t offset, std::opti
     std::optional<bool> pin_memory);
 Outcome<Tensor> triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType>, Ignored layout, Device,
     std::optional<bool> pin_memory);
+
+// Ones on the diagonal of a matrix of zeros, (n, n) or (n, m).
+Outcome<Tensor> eye(
+    int64_t n, std::optional<DType>, Ignored layout, std::optional<Device>, std::optional<bool> pin_memory);
+Outcome<Tensor> eye_m(
+    int64_t n, int64_t m, std::optional<DType>, Ignored layout, std::optional<Device>, std::optional<bool> pin_memory);
 
 }  // namespace shim::cuda

@@ -11,6 +11,8 @@ namespace shim {
 void register_cuda_creation_kernels() {
   using namespace cuda;
   register_kernel<&linspace, kCuda>("linspace");
+  register_kernel<&eye, kCuda>("eye");
+  register_kernel<&eye_m, kCuda>("eye");
   register_kernel<&tril_indices, kCuda>("tril_indices");
   register_kernel<&triu_indices, kCuda>("triu_indices");
   register_kernel<[](const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, false); }, kCuda>("tril");

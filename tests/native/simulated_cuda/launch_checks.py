@@ -45,3 +45,10 @@ def draws():
         unit = x.exponential_(generator=g.manual_seed(7)).cpu()
         found = once(lambda t: t.exponential_(2.0, generator=g.manual_seed(7)), x)
         same(found, unit / 2)
+
+
+def creation():
+    for size in ((64,), (3, 7), (7, 3), (1, 1), (33, 129)):
+        for dtype in (torch.float32, torch.bfloat16, torch.bool, torch.float64, torch.uint8):
+            same(once(lambda n, t: torch.eye(*n, dtype=t, device="cuda"), size, dtype), torch.eye(*size, dtype=dtype))
+    assert torch.eye(0, 3, device="cuda").shape == (0, 3)

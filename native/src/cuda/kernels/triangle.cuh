@@ -1,5 +1,5 @@
 #pragma once
-// Index pairs of a triangle, row by row: OUT their type.
+// Index pairs of a triangle, row by row, and ones on a diagonal: OUT the elements' type.
 #include "cuda/kernels/types.cuh"
 
 // How many columns, below and on the diagonal, the rows before `row` have among `cols`.
@@ -25,7 +25,30 @@ extern "C" __global__ void __launch_bounds__(256)
         high = middle;
     }
     const i64 start = low + diagonal, first = !upper || start < 0 ? 0 : start < cols ? start : cols;
-    out[k] = OUT(low);
-    out[total + k] = OUT(first + k - before(low, cols, diagonal, upper));
+    out[k] = cast<OUT>(low);
+    out[total + k] = cast<OUT>(first + k - before(low, cols, diagonal, upper));
   }
+}
+
+constexpr int kPack = 16 / sizeof(OUT);
+struct alignas(16) Pack {
+  OUT v[kPack];
+};
+// A matrix of rows of `cols`: ones are every cols + 1 elements, `least` of them, the rest zeros. `out` is aligned to a pack.
+extern "C" __global__ void __launch_bounds__(256) identity(OUT* out, i64 total, i64 cols, i64 least) {
+  const i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * kPack;
+  if (first >= total) return;
+  const i64 period = cols + 1;
+  i64 row = total >> 32 ? first / period : i64(u32(first) / u32(period)), past = first - row * period;
+  Pack pack;
+#pragma unroll
+  for (int k = 0; k < kPack; ++k) {
+    pack.v[k] = cast<OUT>(past == 0 && row < least ? 1 : 0);
+    if (++past == period) past = 0, ++row;
+  }
+  if (first + kPack <= total)
+    *reinterpret_cast<Pack*>(out + first) = pack;
+  else
+    for (int k = 0; k < kPack; ++k)
+      if (first + k < total) out[first + k] = pack.v[k];
 }

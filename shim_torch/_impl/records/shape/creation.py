@@ -229,13 +229,13 @@ def scalar_tensor(s, dtype, layout, device, pin_memory):
     return _made((), dtype or _core.get_default_dtype(), device, pin_memory).fill_(s)
 
 
-@composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor", out=True, out_error_name="aten::eye")
+@composite(f"eye(SymInt n, {_OPTIONS}) -> Tensor", native="eye", out=True, out_error_name="aten::eye")
 def eye(n, dtype, layout, device, pin_memory):
     """A matrix (n, n) or (n, m) with ones on its diagonal and zeros elsewhere."""
     return eye_m(n, n, dtype, layout, device, pin_memory)
 
 
-@composite(f"eye.m(SymInt n, SymInt m, {_OPTIONS}) -> Tensor", out=True, out_error_name="aten::eye")
+@composite(f"eye.m(SymInt n, SymInt m, {_OPTIONS}) -> Tensor", native="eye", out=True, out_error_name="aten::eye")
 def eye_m(n, m, dtype, layout, device, pin_memory):
     """A matrix (n, m) with ones on its diagonal and zeros elsewhere; RuntimeError for negative sizes."""
     for name, size in (("n", n), ("m", m)):
