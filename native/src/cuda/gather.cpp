@@ -11,35 +11,69 @@
 namespace shim::cuda {
 namespace {
 
-constexpr int kParts = 32;
+constexpr size_t kParts = 32, kManyParts = 128;  // of a launch
 
-bool join(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* start) {
-  struct Parts {
-    const void* from[kParts];
-    int64_t start[kParts], width[kParts];
-  } p{};
+template <size_t count> struct Parts {
+  const void* from[count];
+  int64_t start[count], width[count];
+};
+struct Lines : Parts<kParts> {
+  int64_t line[kParts], pitch[kParts];
+};
+
+// How t's elements lie: `line` neighbours, each line `pitch` after the one before. Zeros where they lie otherwise.
+struct Pitched {
+  int64_t line = 0, pitch = 0;
+};
+Pitched pitched(const TensorImpl& t) {
+  if (t.has_math_bits()) return {};
+  size_t d = size_t(t.dim());
+  int64_t line = 1;
+  while (d && (t.sizes()[d - 1] == 1 || t.strides()[d - 1] == line)) line *= t.sizes()[--d];
+  if (!d) return {line, line};
+  const int64_t pitch = t.strides()[d - 1];
+  for (int64_t step = pitch; d; --d) {
+    if (t.sizes()[d - 1] == 1) continue;
+    if (t.strides()[d - 1] != step) return {};
+    step *= t.sizes()[d - 1];
+  }
+  return {line, pitch};
+}
+
+// One launch: the parts, contiguous ones for E other than join_lines, from place *start of dim d on, which it moves on.
+template <class E, size_t count>
+bool join_parts(const Tensor& out, std::span<const Tensor> parts, size_t d, int64_t* start) {
+  constexpr bool lines = std::is_same_v<E, entries::gather::join_lines>;
+  std::conditional_t<lines, Lines, Parts<count>> all{};
   const IntArrayRef sizes = out->sizes();
-  const int64_t outer = product_of(sizes, 0, d),
-                inner = product_of(sizes, d + 1, sizes.size()) * int64_t(out->itemsize());
-  int64_t row = sizes[d] * inner, most = 0;
-  uint64_t all = uint64_t(row) | address_of(*out) | 16;
-  for (const Tensor& t : parts) all |= uint64_t(t->sizes()[d] * inner) | address_of(*t);
-  const int64_t bytes = int64_t(all & ~(all - 1));
+  const int64_t outer = product_of(sizes, 0, d), item = int64_t(out->itemsize()),
+                inner = product_of(sizes, d + 1, sizes.size()) * item;
+  const int64_t row = sizes[d] * inner;
+  int64_t most = 0;
+  uint64_t places = uint64_t(row) | address_of(*out) | 16;
+  for (const Tensor& t : parts) {
+    places |= uint64_t(t->sizes()[d] * inner) | address_of(*t);
+    if (lines) places |= uint64_t(pitched(*t).line * item) | uint64_t(pitched(*t).pitch * item);
+  }
+  const int64_t bytes = int64_t(places & ~(places - 1));
   size_t n = 0;
   for (const Tensor& t : parts) {
-    const int64_t width = t->sizes()[d] * inner;
-    p.from[n] = t->data();
-    p.start[n] = *start * inner / bytes;
-    p.width[n++] = width / bytes;
-    most = std::max(most, width / bytes * outer);
+    const int64_t width = t->sizes()[d] * inner / bytes;
+    all.from[n] = t->data();
+    all.start[n] = *start * inner / bytes;
+    all.width[n] = width;
+    if constexpr (lines) {
+      all.line[n] = pitched(*t).line * item / bytes;
+      all.pitch[n] = pitched(*t).pitch * item / bytes;
+    }
+    ++n;
+    most = std::max(most, width * outer);
     *start += t->sizes()[d];
   }
   const int device = out->device().index;
-  const auto f = moving_kernel<entries::gather::join>(bytes, DType::i64, counts_wide(most), device);
+  const auto f = moving_kernel<E>(bytes, DType::i64, counts_wide(most), device);
   if (!f) return false;
-  if (!most) return true;
-  int64_t rows = outer, step = row / bytes;
-  run_gather(f, most, int64_t(n), device, out->data(), rows, step, p);
+  if (most) run_gather(f, most, int64_t(n), device, out->data(), outer, row / bytes, all);
   return true;
 }
 
@@ -53,15 +87,22 @@ Outcome<Tensor> cat(TensorList tensors, int64_t dim) {
   Tensor out = empty(shape, tensors[0]->dtype(), tensors[0]->device(), false, format);
   if (!out->numel()) return out;
   const bool packed_all = std::ranges::all_of(tensors, [](const Tensor& t) { return t->is_contiguous(); });
-  if (format != MemoryFormat::contiguous || (tensors.size() <= 4 && !packed_all)) {  // a copy of each anyway
+  const bool lines = !packed_all && std::ranges::all_of(tensors, [](const Tensor& t) { return pitched(*t).line != 0; });
+  if (format != MemoryFormat::contiguous || (tensors.size() <= 4 && !packed_all && !lines)) {  // a copy of each anyway
     copy_parts(out, pointers_of(tensors), int64_t(d));
     return out;
   }
+  using namespace entries::gather;
   int64_t start = 0;
-  for (size_t begin = 0; begin < tensors.size(); begin += kParts) {
+  const size_t at_once = !lines && tensors.size() > kParts ? kManyParts : kParts;
+  for (size_t begin = 0; begin < tensors.size(); begin += at_once) {
     std::vector<Tensor> parts;
-    for (size_t i = begin; i < std::min(begin + kParts, tensors.size()); ++i) parts.push_back(contiguous(tensors[i]));
-    if (!join(out, parts, d, &start)) return NotMine{"a kernel that could not be compiled"};
+    for (size_t i = begin; i < std::min(begin + at_once, tensors.size()); ++i)
+      parts.push_back(lines ? tensors[i] : contiguous(tensors[i]));
+    const bool done = lines              ? join_parts<join_lines, kParts>(out, parts, d, &start)
+                      : at_once > kParts ? join_parts<join_many, kManyParts>(out, parts, d, &start)
+                                         : join_parts<join, kParts>(out, parts, d, &start);
+    if (!done) return NotMine{"a kernel that could not be compiled"};
   }
   return out;
 }

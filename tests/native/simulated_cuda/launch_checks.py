@@ -52,3 +52,26 @@ def creation():
         for dtype in (torch.float32, torch.bfloat16, torch.bool, torch.float64, torch.uint8):
             same(once(lambda n, t: torch.eye(*n, dtype=t, device="cuda"), size, dtype), torch.eye(*size, dtype=dtype))
     assert torch.eye(0, 3, device="cuda").shape == (0, 3)
+
+
+def joins():
+    x = torch.arange(48 * 40, dtype=torch.float32).reshape(48, 40)
+    for dtype in (torch.float32, torch.bfloat16, torch.uint8):
+        t = x.to(dtype)
+        for split, dim, along in ((4, 1, 0), (8, 1, 0), (5, 1, 0), (4, 1, 1), (4, 0, 1), (48, 0, 0), (40, 1, 0)):
+            call = lambda t, n, d, to: torch.cat(t.chunk(n, d), to)
+            found, told = work(call, t.cuda(), split, dim, along)
+            same(found, call(t, split, dim, along))
+            assert told == ["launch"] * (1 if split <= 32 or dim == 0 else 2), (split, told)
+    several = [x[i : i + 1, : 3 + i % 2] for i in range(48)] + [x[:2, ::2], x[:1, 2:3].expand(3, 5)]
+    for parts in ([p.reshape(-1) for p in several], several[:1] + [several[-1][:, :3]], [x[:, :3], x.t()[:, :3]] * 3):
+        same(torch.cat([p.cuda() for p in parts]), torch.cat(parts))
+    same(once(torch.stack, [x.cuda()] * 70), torch.stack([x] * 70))
+    views = [t[:, :8] for t in (x, x + 1, x + 2)]
+    same(
+        once(torch.cat, [v.cuda().as_strided((4, 8), (40, 1)) for v in (x, x + 1)]),
+        torch.cat([v[:4] for v in views[:2]]),
+    )
+    same(
+        once(lambda *v: torch.cat([t[:, :8] for t in v], 1), x.cuda(), x.cuda() + 1, x.cuda() + 2), torch.cat(views, 1)
+    )

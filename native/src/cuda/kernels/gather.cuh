@@ -60,12 +60,40 @@ struct Parts {
   i64 start[32];
   i64 width[32];
 };
-extern "C" __global__ void __launch_bounds__(256) join(T* out, i64 outer, i64 row, Parts parts) {
+struct ManyParts {
+  const T* from[128];
+  i64 start[128];
+  i64 width[128];
+};
+template <class P> __device__ inline void join_parts(T* out, i64 outer, i64 row, const P& parts) {
   const i64 width = parts.width[blockIdx.y], start = parts.start[blockIdx.y];
   const T* from = parts.from[blockIdx.y];
   EACH(i, outer * width) {
     const Number o = i / Number(width), w = i - o * Number(width);
     out[i64(o) * row + start + w] = from[i];
+  }
+}
+extern "C" __global__ void __launch_bounds__(256) join(T* out, i64 outer, i64 row, Parts parts) {
+  join_parts(out, outer, row, parts);
+}
+extern "C" __global__ void __launch_bounds__(256) join_many(T* out, i64 outer, i64 row, ManyParts parts) {
+  join_parts(out, outer, row, parts);
+}
+// The same of parts that lie in memory as lines of neighbours, each `pitch` after the one before.
+struct Lines {
+  const T* from[32];
+  i64 start[32];
+  i64 width[32];
+  i64 line[32];
+  i64 pitch[32];
+};
+extern "C" __global__ void __launch_bounds__(256) join_lines(T* out, i64 outer, i64 row, Lines lines) {
+  const i64 width = lines.width[blockIdx.y], start = lines.start[blockIdx.y];
+  const i64 line = lines.line[blockIdx.y], pitch = lines.pitch[blockIdx.y];
+  const T* from = lines.from[blockIdx.y];
+  EACH(i, outer * width) {
+    const Number o = i / Number(width), w = i - o * Number(width), l = i / Number(line), c = i - l * Number(line);
+    out[i64(o) * row + start + w] = from[i64(l) * pitch + c];
   }
 }
 
