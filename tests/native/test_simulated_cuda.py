@@ -207,7 +207,15 @@ def test_operators(simulated, part):
     run(simulated, f"import operator_checks; operator_checks.{part}()")
 
 
-@pytest.mark.parametrize("part", ["draws", "creation", "joins"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "draws",
+        "creation",
+        "joins",
+        "moves",
+    ],
+)
 def test_few_launches(simulated, part):
     run(simulated, f"import launch_checks; launch_checks.{part}()")
 

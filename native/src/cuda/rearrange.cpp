@@ -41,6 +41,21 @@ Outcome<Tensor> flip(const Tensor& given, IntArrayRef dims) {
   return out;
 }
 
+Outcome<Tensor> rot90(const Tensor& self, int64_t k, IntArrayRef dims) {
+  const int64_t n = self->dim(), turns = (k % 4 + 4) % 4;
+  if (dims.size() != 2 || dims[0] < -n || dims[0] >= n || dims[1] < -n || dims[1] >= n)
+    return NotMine{"dims that PyTorch refuses"};
+  const int64_t a = dims[0] < 0 ? dims[0] + n : dims[0], b = dims[1] < 0 ? dims[1] + n : dims[1];
+  if (a == b) return NotMine{"dims that PyTorch refuses"};
+  if (turns == 0) return NotMine{"no turn"};
+  if (turns == 2) return flip(self, Dims{a, b});
+  Outcome<Tensor> turned = flip(self, Dims{turns == 1 ? b : a});
+  if (!turned) return turned.why();
+  Dims order;
+  for (int64_t d = 0; d < n; ++d) order.push_back(d == a ? b : d == b ? a : d);
+  return permute(**turned, order);
+}
+
 Outcome<Tensor> diag_embed(const Tensor& self, int64_t offset, int64_t first, int64_t second) {
   const int64_t dims = self->dim() + 1;
   if (dims < 2) return NotMine{"no dims"};

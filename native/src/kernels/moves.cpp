@@ -22,7 +22,6 @@ void register_move_kernels() {
   register_kernel<&flip, kCpu>("flip");
   register_kernel<&repeat, kCpu>("repeat");
   register_kernel<&roll, kCpu>("roll");
-  register_kernel<&roll, kCuda>("roll");
 }
 
 }  // namespace shim

@@ -402,7 +402,7 @@ FAMILIES = {
         ('fliplr(Tensor self) -> Tensor', 'composite', (), (), (), False),
         ('flipud(Tensor self) -> Tensor', 'composite', (), (), (), False),
         ('roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor', 'kernel', (('native', 'roll'), ('out', True), ('keep', ('self',)), ('follows', ('self',))), (('self', ('g', 'shifts', 'dims'), False),), (), False),
-        ('rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor', 'kernel', (('out', True), ('keep', ('self',)), ('batching', 'along_dim')), (('self', ('g', 'k', 'dims'), False),), (), False),
+        ('rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor', 'kernel', (('native', 'rot90'), ('out', True), ('keep', ('self',)), ('batching', 'along_dim')), (('self', ('g', 'k', 'dims'), False),), (), False),
         ('repeat(Tensor self, SymInt[] repeats) -> Tensor', 'kernel', (('native', 'repeat'), ('function', False), ('keep', ('self',))), (('self', ('g', 'self_shape', 'repeats'), False),), (), False),
         ('tile(Tensor self, SymInt[] dims) -> Tensor', 'composite', (), (), (), False),
         ('repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor', 'composite', (), (), (), False),

@@ -75,3 +75,33 @@ def joins():
     same(
         once(lambda *v: torch.cat([t[:, :8] for t in v], 1), x.cuda(), x.cuda() + 1, x.cuda() + 2), torch.cat(views, 1)
     )
+
+
+def moves():
+    x = torch.arange(6 * 5 * 8, dtype=torch.float32).reshape(6, 5, 8)
+    image = torch.arange(2 * 4 * 6 * 8, dtype=torch.float32).reshape(2, 4, 6, 8)
+    last = image.to(memory_format=torch.channels_last)
+    for t in (x, x.bfloat16(), x.transpose(0, 2), x[:, 1:, ::2], x.to(torch.uint8), last):
+        on_gpu = t.cuda()
+        for shifts, dims in ((1, 0), (-2, 1), (3, 2), (0, 1), ((1, 1, -2), (0, 2, 0)), ((5, 9), (1, 2)), (-7, ())):
+            call = lambda t, s, d: t.roll(s, d)
+            found, told = work(call, on_gpu, shifts, dims)
+            same(found, call(t, shifts, dims))
+            assert found.stride() == call(t, shifts, dims).stride()
+            assert dims == () or told == ["launch"], told
+        for turns in (1, 2, 3, -1):
+            call = lambda t, k: torch.rot90(t, k, (0, -1))
+            found, told = work(call, on_gpu, turns)
+            same(found, call(t, turns))
+            assert found.stride() == call(t, turns).stride() and told == ["launch"]
+    for t in (image, image.half(), image[..., 1:]):
+        for pad in ((1, 1, 1, 1), (0, 2, 3, 0), (t.size(3), t.size(3)), (0, 0, 2, 1)):
+            call = lambda t, p: torch.nn.functional.pad(t, p, mode="circular")
+            own = t if len(pad) == 4 else t[0]
+            same(once(call, own.cuda(), pad), call(own, pad))
+    for pad in ((1, 2, 3, 0), (0, 8, 6, 0)):
+        leaves = [image.clone().requires_grad_(), image.cuda().requires_grad_()]
+        for t in leaves:
+            out = torch.nn.functional.pad(t, pad, mode="circular")
+            out.backward(torch.arange(out.numel(), dtype=torch.float32).reshape(out.shape).to(t.device))
+        same(leaves[1].grad, leaves[0].grad)

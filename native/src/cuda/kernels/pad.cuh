@@ -56,3 +56,45 @@ extern "C" __global__ void __launch_bounds__(256) pad(T* out, const T* from, T v
     for (int k = 0; k < V; ++k)
       if (first + k < n) out[first + k] = r.v[k];
 }
+
+// The same of a ring along every dimension, which is entered again at its other end: the place along the innermost one, among the tensor's
+// and among out's, goes to *column and *digit. A frame is no wider than the tensor, so that one step leads back.
+__device__ inline i64 ring_of(const Frame& f, Number at, i64* column, i64* digit_of_row) {
+  i64 offset = 0;
+#pragma unroll
+  for (int d = 0; d < 8; ++d) {
+    if (d == f.dims) break;
+    Number digit = at;
+    if (d + 1 < f.dims) {
+      const Number q = at / Number(f.size[d]);
+      digit = at - q * Number(f.size[d]);
+      at = q;
+    }
+    i64 place = i64(digit) - f.begin[d];
+    place += place < 0 ? f.inner[d] : 0;
+    place -= place >= f.inner[d] ? f.inner[d] : 0;
+    if (d == 0)
+      *column = place, *digit_of_row = i64(digit);
+    else
+      offset += place * f.step[d];
+  }
+  return offset;
+}
+// out, contiguous, of `n` elements: `from`, continued at each end from the other.
+extern "C" __global__ void __launch_bounds__(256) wrap(T* out, const T* from, i64 n, Frame f) {
+  const i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * V;
+  if (first >= n) return;
+  i64 column, digit, at = ring_of(f, Number(first), &column, &digit);
+  Pack r;
+#pragma unroll
+  for (int k = 0; k < V; ++k) {
+    if (first + k < n) r.v[k] = from[at + column * f.step[0]];
+    column = column + 1 == f.inner[0] ? 0 : column + 1;
+    if (++digit == f.size[0] && k + 1 < V && first + k + 1 < n) at = ring_of(f, Number(first + k + 1), &column, &digit);
+  }
+  if (first + V <= n)
+    *reinterpret_cast<Pack*>(out + first) = r;
+  else
+    for (int k = 0; k < V; ++k)
+      if (first + k < n) out[first + k] = r.v[k];
+}

@@ -6,7 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import sizes_text
-from shim_torch._impl.table.calls import aten, shim
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.formats import gradient_in_format, in_format, suggested_format
 from shim_torch._impl.table.record import composite, op
 
@@ -103,10 +103,54 @@ def _continued(self: Any, pad: Any, mode: str) -> Any:
     return shim.reflect_replicate_pad(x, list(pad), mode == "reflect") if kernel else x
 
 
+def _circular_grad(g: Any, self_shape: Any, pad: Any) -> Any:
+    """What each element was read for, along one dim after another: its own place, and those behind the other end."""
+    for i in range(len(pad) // 2):
+        before, after, size = pad[2 * i], pad[2 * i + 1], self_shape[-1 - i]
+        d = g.dim() - 1 - i
+        own, left, right = (
+            g.split([before, size, after], d)[1],
+            g.narrow(d, 0, before),
+            g.narrow(d, before + size, after),
+        )
+        if before:
+            first, last = own.split([size - before, before], d)
+            own = torch.cat([first, last + left], d)
+        if after:
+            first, last = own.split([after, size - after], d)
+            own = torch.cat([first + right, last], d)
+        g = own
+    return g
+
+
+@op(
+    "shim::circular_pad(Tensor self, int[] pad) -> Tensor",
+    shape=_framed_shape,
+    dtype=lambda self: self.dtype,
+    keep=("self",),
+    native="circular_pad",
+    grad={"self": _circular_grad},
+    function=False,
+)
+def circular_pad(xp, self, pad):
+    """The last dims by pairs of ``pad``, each continued from its other end; no pair below 0 or above its dim's size."""
+    for i in range(len(pad) // 2):
+        axis = self.ndim - 1 - i
+        size = self.shape[axis]
+        self = xp.take(self, xp.arange(-pad[2 * i], size + pad[2 * i + 1]) % size, axis=axis)
+    return self
+
+
 def _circular(self: Any, pad: Any) -> Any:
     """Cut where the padding is negative, then continued from the other end."""
     n = len(pad) // 2
     x, fresh = self, False
+    if (
+        _core.unseen_on_cuda(self)
+        and self.numel()
+        and not any(p < 0 or p > self.size(-1 - i // 2) for i, p in enumerate(pad))
+    ):
+        return shim.circular_pad(self, list(pad))
     for i in range(n):
         d = self.dim() - 1 - i
         before, after = pad[2 * i], pad[2 * i + 1]

@@ -109,7 +109,7 @@ def _rot90_order(self, k, dims):
     return (order,)
 
 
-@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", shape=_rot90_shape, out=True, order=_rot90_order,
+@op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", shape=_rot90_shape, out=True, order=_rot90_order, native="rot90",
     grad={"self": lambda g, k, dims: g.rot90(-k, dims)}, **_COPY, batching="along_dim")  # fmt: skip
 def rot90(xp, self, k, dims):
     """A copy turned by ``k`` times 90° in the plane of two dims, from the first towards the second."""
