@@ -214,6 +214,7 @@ def test_operators(simulated, part):
         "creation",
         "joins",
         "moves",
+        "gradients_of_rows",
     ],
 )
 def test_few_launches(simulated, part):

@@ -156,9 +156,9 @@ Outcome<Tensor> index_copy(
   return scatter_into(written(target, self), *dim, *indices, source, false);
 }
 
-Outcome<Tensor> add_runs(
-    const Tensor& self, const Tensor& keys, const Tensor& order, const Tensor& values, int64_t skip) {
-  return add_runs_into(clone(self, MemoryFormat::contiguous), keys, order, values, skip);
+Outcome<Tensor> add_runs(Registered<Target> target, const Tensor& self, const Tensor& keys, const Tensor& order,
+    const Tensor& values, int64_t skip) {
+  return add_runs_into(written(target, self), keys, order, values, skip);
 }
 
 Outcome<Tensor> index_put(

@@ -29,9 +29,9 @@ Outcome<Tensor> index_reduce(Registered<Target>, const Tensor& self, int64_t dim
 Outcome<Tensor> index_put(
     Registered<Target>, const Tensor& self, OptionalTensorList indices, const Tensor& values, bool adds);
 Outcome<Tensor> masked_scatter(Registered<Target>, const Tensor& self, const Tensor& mask, const Tensor& source);
-// A copy of self with the values at `order` of each run of equal sorted keys added to self[key], in that order; keys of `skip` are left out.
-Outcome<Tensor> add_runs(
-    const Tensor& self, const Tensor& keys, const Tensor& order, const Tensor& values, int64_t skip);
+// The values at `order` of each run of equal sorted keys added to self[key], in that order; keys of `skip` are left out.
+Outcome<Tensor> add_runs(Registered<Target>, const Tensor& self, const Tensor& keys, const Tensor& order,
+    const Tensor& values, int64_t skip);
 
 // out[..., index, ...] = or += src. `index` and `src` have as many dims as out; src's sizes are at least index's, or it is 0-d.
 // `wraps`: negative indices count from the end (not where it adds). Gives out.

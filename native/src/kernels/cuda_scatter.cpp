@@ -26,7 +26,8 @@ void register_cuda_scatter() {
   register_kernel<&index_put, kCuda>("index_put_at_", &kSelf);
   register_kernel<&masked_scatter, kCuda>("masked_scatter", &kCopy);
   register_kernel<&masked_scatter, kCuda>("masked_scatter_", &kSelf);
-  register_kernel<&add_runs, kCuda>("add_runs");
+  register_kernel<&add_runs, kCuda>("add_runs", &kCopy);
+  register_kernel<&add_runs, kCuda>("add_runs_", &kSelf);
 }
 
 }  // namespace shim

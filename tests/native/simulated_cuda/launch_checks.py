@@ -105,3 +105,25 @@ def moves():
             out = torch.nn.functional.pad(t, pad, mode="circular")
             out.backward(torch.arange(out.numel(), dtype=torch.float32).reshape(out.shape).to(t.device))
         same(leaves[1].grad, leaves[0].grad)
+
+
+def gradients_of_rows():
+    rows = torch.tensor([3, 0, 3, 1, 3])
+    columns = torch.tensor([0, 1, 0, 2, 2])
+    calls = (
+        lambda t, r, c: t[r],
+        lambda t, r, c: t[r, c],
+        lambda t, r, c: torch.nn.functional.embedding(r, t, padding_idx=1),
+    )
+    for call in calls:
+        for twice in (False,) if call is calls[2] else (False, True):
+            found = []
+            for device in ("cpu", "cuda"):
+                x = torch.arange(24.0).reshape(4, 6).to(device).requires_grad_()
+                out = call(x, rows.to(device), columns.to(device))
+                g = torch.arange(1.0, out.numel() + 1).reshape(out.shape).to(device).requires_grad_(twice)
+                run = lambda out=out, x=x, g=g, t=twice: torch.autograd.grad(out, x, g, True, t)[0]
+                grad, told = work(run) if device == "cuda" else (run(), [])
+                found.append(grad if not twice else torch.autograd.grad((grad * grad).sum(), g)[0])
+            assert twice or "copy" not in told, told  # the zeros are nobody else's
+            same(found[1], found[0])

@@ -103,6 +103,15 @@ def _index_order(self: Any, indices: Any) -> tuple[tuple[int, ...] | None]:
     return (tuple(sorted(range(len(shape)), key=lambda d: (-strides[d], d))),)
 
 
+def _spread(g: Any, self_shape: Any, indices: Any) -> Any:
+    zeros = g.new_zeros(self_shape)
+    if (
+        _core.unseen_on_cuda(g) and not _core.is_grad_enabled()
+    ):  # zeros of nobody else's: not copied before they are added to
+        return aten._index_put_at_(zeros, indices, g, True)
+    return aten.index_put(zeros, indices, g, True)
+
+
 @op(
     "_index_at(Tensor self, Tensor?[] indices) -> Tensor",
     native="_index_at",
@@ -112,7 +121,7 @@ def _index_order(self: Any, indices: Any) -> tuple[tuple[int, ...] | None]:
     keep=("self", "indices"),
     shape=_indexed_shape,
     order=_index_order,
-    grad={"self": lambda g, self_shape, indices: aten.index_put(g.new_zeros(self_shape), indices, g, True)},
+    grad={"self": _spread},
     part_of="index",
 )
 def _index_at(xp, self, indices):

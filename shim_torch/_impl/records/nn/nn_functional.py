@@ -62,6 +62,8 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
     zeros = g.new_zeros(weight_shape)
     if g.is_cuda:  # in the order of the indices: the same sums in every run
         keys, order = flat.long().sort(stable=True)
+        if _core.unseen_on_cuda(g) and not _core.is_grad_enabled():
+            return shim.add_runs_(zeros, keys, order, rows, -1)
         return shim.add_runs(zeros, keys, order, rows, -1)
     return rows_added(zeros, flat, rows)
 

@@ -67,6 +67,7 @@ def _runs_spread(g, keys, order, skip, values_shape):
     shape=lambda self: self.shape,
     dtype=lambda self: self.dtype,
     keep=("keys", "order"),
+    inplace=True,
     native="add_runs",
     grad={"self": lambda g: g, "values": _runs_spread},
     **_SHIM,
