@@ -53,6 +53,14 @@ CASES = {
         "torch.zeros(4, device='cuda').masked_scatter_(torch.ones(4, dtype=torch.bool, device='cuda'), x[:2])",
         "masked_scatter: the mask is true at 4 places, and source has 2 elements",
     ),
+    "multinomial": (
+        "torch.multinomial(torch.tensor([[1.0, 1.0], [1.0, -2.0]], device='cuda'), 3, True)",
+        "multinomial: probability -2 is negative, infinite or not a number",
+    ),
+    "multinomial_sum": (
+        "torch.multinomial(torch.zeros(2, 3, device='cuda'), 3, True)",
+        "multinomial: the sum of a row's probabilities is not above 0",
+    ),
     "embedding_bag": (
         "torch.nn.functional.embedding_bag(torch.tensor([[1, 6]], device='cuda'), x.view(5, 1))",
         "embedding_bag: index 6 is out of bounds for a table of 5 rows",

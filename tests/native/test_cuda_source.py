@@ -186,6 +186,8 @@ def of_losses_and_images():
         yield "variance", {"ELEMENT": t, "C": compute, "V": min(vector, 4)}
         yield "random", {"ELEMENT": t, "WIDE": 0, "V": 4, "POISSON": 1}
         yield "random", {"ELEMENT": t, "WIDE": int(t == "double"), "V": 4, "RAISED": 1}
+        yield "random_of_input", {"ELEMENT": t, "WIDE": int(t == "double")}
+        yield "multinomial", {"ELEMENT": t, "WIDE": int(t == "double")}
         for shape in (1, 2, 3, 4):
             yield "random", {"ELEMENT": t, "WIDE": int(t == "double"), "V": 4, "DRAW": shape}
         for frame in (0, 1):

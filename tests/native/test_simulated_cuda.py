@@ -211,6 +211,8 @@ def test_operators(simulated, part):
     "part",
     [
         "draws",
+        "draws_of_inputs",
+        "places_of_weights",
         "creation",
         "joins",
         "moves",

@@ -22,6 +22,8 @@
   X(margin_loss, "multi_margin_loss or multilabel_margin_loss", "target {value} is out of bounds for {bound} classes") \
   X(ctc_loss, "ctc_loss", "label {value} is out of bounds for {bound} classes")                                        \
   X(chance, "binary_cross_entropy", "input or target {chance} is not between 0 and 1")                                 \
+  X(multinomial_weight, "multinomial", "probability {chance} is negative, infinite or not a number")                   \
+  X(multinomial_sum, "multinomial", "the sum of a row's probabilities is not above 0")                                 \
   X(masked_scatter, "masked_scatter", "the mask is true at {value} places, and source has {bound} elements")
 
 namespace shim::cuda {

@@ -6,6 +6,7 @@
 #include "core/order.h"
 #include "cuda/elementwise.h"
 #include "cuda/entries/random.h"
+#include "cuda/entries/random_of_input.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr int kRandomThreads = 256;
 
-const Family random_family{"random"};
+const Family random_family{"random"}, of_input_family{"random_of_input"};
 
 template <class E> Kernel<E> random_kernel(DType t, bool wide, int vector, int device, bool raised = false) {
   return find_kernel<E>(random_family, key_of(int(t), wide, vector, raised), device, [&] {
@@ -100,6 +101,49 @@ Tensor draw_poisson(const Tensor& given, uint64_t seed, uint64_t start) {
   if (!n) return out;
   run_random(f, n, device, rates->data(), out->data(), n, seed, start);
   return out;
+}
+
+namespace {
+
+// Kernels of one number of the stream for each element of a tensor.
+template <class E> Kernel<E> kernel_of_input(DType t, bool wide, int device) {
+  return find_kernel<E>(of_input_family, key_of(int(t), wide), device,
+      [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), wide ? "WIDE=1" : "WIDE=0"}; });
+}
+
+}  // namespace
+
+Outcome<Tensor> bernoulli(const Tensor& given, int64_t seed, int64_t start) {
+  const DType t = given->dtype();
+  const bool wide = t == DType::f64;
+  if (!kernels_ready()) return kNoCompiler;
+  if (!floating(t)) return kOtherDtype;
+  const int device = given->device().index;
+  const auto f = kernel_of_input<entries::random_of_input::bernoulli>(t, wide, device);
+  if (!f) return kNotCompiled;
+  const Tensor chances = contiguous(given), out = empty(given->sizes(), t, given->device());
+  const int64_t n = out->numel();
+  if (n)
+    run_random(
+        f, wide ? (n + 1) / 2 : (n + 3) / 4, device, chances->data(), out->data(), n, uint64_t(seed), uint64_t(start));
+  return out;
+}
+
+Outcome<std::tuple<Tensor, Tensor>> rrelu(
+    const Tensor& given, double lower, double upper, int64_t seed, int64_t start) {
+  const DType t = given->dtype();
+  if (!kernels_ready()) return kNoCompiler;
+  if (!floating(t)) return kOtherDtype;
+  const int device = given->device().index;
+  const auto f = kernel_of_input<entries::random_of_input::rrelu>(t, t == DType::f64, device);
+  if (!f) return kNotCompiled;
+  const Tensor self = contiguous(given), out = empty(given->sizes(), t, given->device()),
+               slopes = empty(given->sizes(), t, given->device());
+  const int64_t n = out->numel();
+  if (n)
+    run_random(f, (n + 3) / 4, device, self->data(), out->data(), slopes->data(), n, uint64_t(seed), uint64_t(start),
+        upper - lower, lower);
+  return std::tuple{out, slopes};
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #include "cuda/histogram_unique.h"
 #include "cuda/pad.h"
 #include "cuda/rows.h"
+#include "cuda/multinomial.h"
 #include "cuda/search.h"
 #include "kernels/call.h"
 #include "kernels/registry.h"
@@ -11,6 +12,9 @@ namespace shim {
 void register_cuda_creation_kernels() {
   using namespace cuda;
   register_kernel<&linspace, kCuda>("linspace");
+  register_kernel<&multinomial_faults, kCuda>("multinomial_faults");
+  register_kernel<&multinomial_one, kCuda>("multinomial_one");
+  register_kernel<&multinomial_many, kCuda>("multinomial_many");
   register_kernel<&eye, kCuda>("eye");
   register_kernel<&eye_m, kCuda>("eye");
   register_kernel<&tril_indices, kCuda>("tril_indices");

@@ -22,6 +22,8 @@ void register_cuda_nn_kernels() {
   register_kernel<&attention, kCuda>("attention");
   register_kernel<&attention_backward, kCuda>("attention_backward");
   register_kernel<&dropout, kCuda>("cuda_dropout");
+  register_kernel<&cuda::bernoulli, kCuda>("bernoulli_at");
+  register_kernel<&cuda::rrelu, kCuda>("rrelu_at");
   register_kernel<&softmax_backward, kCuda>("softmax_backward");
   register_kernel<&cross_entropy, kCuda>("cross_entropy");
   register_kernel<&cross_entropy_backward, kCuda>("cross_entropy_backward");

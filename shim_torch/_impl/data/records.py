@@ -495,6 +495,11 @@ FAMILIES = {
     'shim.cuda_kernels': (
         ('shim::dropout(Tensor input, float p, int seed, int start) -> (Tensor, Tensor)', 'kernel', (('native', 'cuda_dropout'), ('function', False), ('differentiable', (0,)), ('gradient_name', 'NativeDropoutBackward0')), (('input', ('g', 'p', 'result1'), False),), (), False),
         ('shim::masked_scale(Tensor self, Tensor mask, float scale) -> Tensor', 'kernel', (('native', 'masked_scale'), ('function', False), ('keep', ('mask',)), ('gradient_name', 'MulBackward0')), (('self', ('g', 'mask', 'scale'), False),), (), False),
+        ('shim::bernoulli(Tensor chances, int seed, int start) -> Tensor', 'kernel', (('native', 'bernoulli_at'), ('function', False), ('keep', ('chances',))), (), (), False),
+        ('shim::rrelu(Tensor self, float lower, float upper, int seed, int start) -> (Tensor, Tensor)', 'kernel', (('native', 'rrelu_at'), ('function', False), ('differentiable', (0,)), ('gradient_name', 'RreluWithNoiseBackward0')), (('self', ('g', 'result1'), False),), (), False),
+        ('shim::multinomial_faults(Tensor weights) -> Tensor', 'kernel', (('native', 'multinomial_faults'), ('function', False), ('keep', ('weights',))), (), (), False),
+        ('shim::multinomial_one(Tensor weights, int seed, int start) -> (Tensor, Tensor)', 'kernel', (('native', 'multinomial_one'), ('function', False), ('keep', ('weights',))), (), (), False),
+        ('shim::multinomial_many(Tensor weights, int draws, int seed, int start) -> Tensor', 'kernel', (('native', 'multinomial_many'), ('function', False), ('keep', ('weights',))), (), (), False),
         ('shim::add_runs(Tensor self, Tensor keys, Tensor order, Tensor values, int skip) -> Tensor', 'kernel', (('native', 'add_runs'), ('function', False), ('inplace', True), ('keep', ('keys', 'order'))), (('self', ('g',), False), ('values', ('g', 'keys', 'order', 'skip', 'values_shape'), False)), (), False),
         ('shim::pointwise_backward(Tensor grad_output, Tensor saved, str name, float p=0, float q=0, float r=0) -> Tensor', 'kernel', (('native', 'pointwise_backward'), ('function', False)), (), (), False),
         ('shim::softmax_backward(Tensor grad_output, Tensor result, int dim, bool log) -> Tensor', 'kernel', (('native', 'softmax_backward'), ('function', False)), (), (), False),

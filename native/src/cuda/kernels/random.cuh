@@ -1,51 +1,11 @@
 #pragma once
 // Random numbers, compiled by NVRTC with macros:
-//   ELEMENT the element type, WIDE 1 for numbers of 64 bits, V elements of one store of the dropout's tensors; RAISED: e to the power of normal numbers; DRAW and
-//   POISSON for kernels of their own.
-// The words are those of shim_torch._impl.tensor.generator: block i of a seed's stream is Philox4x32-10 of the counter offset + i.
-#include "cuda/kernels/types.cuh"
+//   ELEMENT the element type, WIDE 1 for numbers of 64 bits, V elements of one store of the dropout's tensors; RAISED: e to the power of
+//   normal numbers; DRAW and POISSON for kernels of their own.
+#include "cuda/kernels/packs.cuh"
+#include "cuda/kernels/philox.cuh"
 
 typedef ELEMENT T;
-struct Words {
-  u32 v[4];
-};
-__device__ inline Words philox(u64 seed, u64 counter, u32 more = 0) {
-  u32 c0 = u32(counter), c1 = u32(counter >> 32), c2 = more, c3 = 0, k0 = u32(seed), k1 = u32(seed >> 32);
-#pragma unroll
-  for (int round = 0; round < 10; ++round) {
-    const u32 h0 = __umulhi(0xD2511F53u, c0), l0 = 0xD2511F53u * c0, h1 = __umulhi(0xCD9E8D57u, c2),
-              l1 = 0xCD9E8D57u * c2;
-    c0 = h1 ^ c1 ^ k0;
-    c1 = l1;
-    c2 = h0 ^ c3 ^ k1;
-    c3 = l0;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  return {{c0, c1, c2, c3}};
-}
-__device__ inline float unit(u32 w) { return float(w >> 8) * 5.9604644775390625e-08f; }
-__device__ inline double unit(u32 high, u32 low) {
-  return double(((u64(high) << 21) ^ (low >> 11)) & ((1ull << 53) - 1)) * 1.1102230246251565e-16;
-}
-
-template <class X, int n> struct alignas(sizeof(X) * n) Pack {
-  X v[n];
-};
-// Numbers first, first + 1, ... of out, of which there are n; in one store where they are whole and aligned.
-template <int many> __device__ inline void put(T* out, i64 first, i64 n, const T (&values)[many]) {
-  if (first + many <= n && reinterpret_cast<u64>(out + first) % (sizeof(T) * many) == 0) {
-    Pack<T, many> pack;
-#pragma unroll
-    for (int k = 0; k < many; ++k) pack.v[k] = values[k];
-    *reinterpret_cast<Pack<T, many>*>(out + first) = pack;
-  } else {
-#pragma unroll
-    for (int k = 0; k < many; ++k)
-      if (first + k < n) out[first + k] = values[k];
-  }
-}
-
 // out[i] = u * (high - low) + low, each step rounded, as the CPU's.
 extern "C" __global__ void __launch_bounds__(256) uniform(T* out, i64 n, u64 seed, u64 start, double span, double low) {
   constexpr int each = WIDE ? 2 : 4;

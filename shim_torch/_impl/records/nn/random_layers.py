@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.random_fill import drops, rrelu_slopes
-from shim_torch._impl.table.calls import aten, torch
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.refusals import refuse
 from shim_torch._impl.table.rules import not_implemented, type_name
@@ -89,6 +89,10 @@ def rrelu(self, lower, upper, training, generator):
     refuse(self.dtype, ("bic", "rrelu_with_noise_out_cpu"), meta=self.is_meta)
     if self.dtype is _core.float16 and self.is_cpu:
         raise not_implemented("rrelu_with_noise_out_cpu", self.dtype)
+    if self.numel() and self.dtype.is_floating_point and _core.unseen_on_cuda(self):
+        from shim_torch._impl.tensor.generator import chosen
+
+        return shim.rrelu(self, float(lower), float(upper), *chosen(generator, self.device)._take(2 * self.numel()))[0]
     on = _core._pause_tangents(False)  # slopes have none
     try:
         slope = rrelu_slopes(self, lower, upper, generator)

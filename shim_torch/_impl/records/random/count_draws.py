@@ -1,14 +1,16 @@
-"""Counts drawn at random: Poisson's and the binomial distribution. Their gradients are zero, as PyTorch's."""
+"""Counts drawn at random: Poisson's and the binomial distribution, whose gradients are zero, as PyTorch's; and places by weights."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.draws import drawn_with
-from shim_torch._impl.table.calls import aten, torch
-from shim_torch._impl.table.record import direct
-from shim_torch._impl.table.rules import not_implemented
+from shim_torch._impl.records.shared.random_fill import fill_random
+from shim_torch._impl.table.calls import aten, shim, torch
+from shim_torch._impl.table.record import composite, direct
+from shim_torch._impl.table.rules import not_implemented, type_name
 
 _SMALL = 30  # up to this mean count, or this number of trials, counts are drawn step by step
 
@@ -123,3 +125,106 @@ def binomial(count, prob, generator):
         return drawn_with("binomial", generator, *aten.broadcast_tensors([count, prob]))
     n, p = aten.broadcast_tensors([count.double(), prob.double()])
     return _binomial(n.floor(), p, generator).to(count.dtype)
+
+
+def _check_chances(p: Any) -> None:
+    """Of a CUDA tensor with elements, asking the GPU once."""
+    least, most, sums = p.amin(), p.amax(), p.sum(-1).amin()
+    least, most, total = torch.stack([least, most, sums.to(p.dtype)]).tolist()
+    if not (least >= 0 and most < math.inf):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not total > 0:
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+def _places(p: Any, draws: int, replacement: bool, generator: Any) -> Any:
+    """On CUDA in one kernel, of rows that a block holds; None for longer ones."""
+    from shim_torch._impl.tensor.generator import chosen
+
+    source = chosen(generator, p.device)
+    if replacement and draws > 1:  # the kernel asserts, as PyTorch's does; what follows waits for what it found
+        if p.size(1) > 4096:
+            return None
+        return shim.multinomial_many(p, draws, *source._take(2 * p.size(0) * draws))
+    if draws > 1 or p.size(1) > 1 << 17:
+        _refuse_faults(int(shim.multinomial_faults(p)))
+        return _races(p, draws, generator)
+    before = source._offset
+    found, faults = shim.multinomial_one(p, *source._take(2 * p.numel()))
+    faults = int(faults)
+    if faults:
+        source._offset = before
+    _refuse_faults(faults)
+    return found
+
+
+def _races(p: Any, draws: int, generator: Any) -> Any:
+    """Exponential races: the greatest p/E are a sample without replacement."""
+    e = _core.empty_tensor(p.shape, p.dtype, p.device).exponential_(generator=generator)
+    return (p / e).argmax(-1, keepdim=True) if draws == 1 else (p / e).topk(draws, -1)[1]
+
+
+def _refuse_faults(faults: int) -> None:
+    if faults & 1:
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if faults:
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+@composite(
+    "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+    out=True,
+    never_differentiable=True,
+    batching="random",
+    out_dtype="multinomial expects Long tensor out, got: {O}",
+    out_resize="silent",
+)
+def multinomial(self, num_samples, replacement, generator):
+    """Places drawn from rows of weights, which need not add up to 1: each with a chance proportional to its weight.
+
+    Shapes:  (K,) -> (num_samples,), (N, K) -> (N, num_samples); K is at most 2**24
+    Dtypes:  floating -> int64
+    Errors:  RuntimeError for weights that are negative, infinite or NaN, for rows that add up to 0, and for more
+             samples than places without ``replacement``
+    """
+    if self.dim() not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if not self.is_floating_point():
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {type_name(self.dtype)}")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > self.size(-1):
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if self.size(-1) > 1 << 24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
+    if self.is_meta:
+        return _core.empty_tensor((*self.shape[:-1], num_samples), dtype=_core.int64, device=self.device)
+    if self.numel() and _core.unseen_on_cuda(self):
+        found = _places(
+            self.detach() if self.dim() == 2 else self.detach().unsqueeze(0), num_samples, replacement, generator
+        )
+        if found is not None:
+            return found if self.dim() == 2 else found.squeeze(0)
+    checked_at_once = self.is_cuda and self.numel()
+    if checked_at_once:
+        _check_chances(self)
+    elif not bool(((self >= 0) & self.isfinite()).all()):
+        if not replacement or self.device.type != "cpu":
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        fault = "entry < 0" if not bool((self >= 0).all()) else "entry = infinity or NaN"
+        raise RuntimeError(f"invalid multinomial distribution (encountering probability {fault})")
+    p = self if self.dim() == 2 else self.unsqueeze(0)
+    if not checked_at_once and not bool((p.sum(-1) > 0).all()):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if replacement and num_samples > 1:
+        edges = p.double().cumsum(-1)
+        u = fill_random(
+            _core.empty_tensor((p.size(0), num_samples), _core.float64, self.device), "uniform", 0.0, 1.0, generator
+        )
+        if self.is_cuda:
+            found = torch.searchsorted(edges, u * edges[:, -1:], right=True).clamp(max=p.size(-1) - 1)
+        else:
+            found = (edges.unsqueeze(1) <= (u * edges[:, -1:]).unsqueeze(-1)).sum(-1).clamp(max=p.size(-1) - 1)
+    else:
+        found = _races(p, num_samples, generator)
+    return found if self.dim() == 2 else found.squeeze(0)

@@ -122,7 +122,10 @@ def _normal_of(mean, std, generator):
     dtype = tensors[0].dtype  # the mean's where it is a tensor, whatever the deviation's
     if not (dtype.is_floating_point or dtype.is_complex):
         raise not_implemented("normal_kernel_cpu", dtype)
-    made = _core.empty_tensor(shape, dtype, tensors[0].device).normal_(0, 1, generator=generator) * std + mean
+    made = _core.empty_tensor(shape, dtype, tensors[0].device).normal_(0, 1, generator=generator)
+    if made.is_cuda and not isinstance(std, _core.TensorBase):
+        return torch.add(mean, made, alpha=std)
+    made = made * std + mean
     return made if made.dtype == dtype else made.to(dtype)
 
 

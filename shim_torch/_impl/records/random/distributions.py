@@ -1,4 +1,4 @@
-"""Numbers of distributions: exponential, Cauchy, geometric, log-normal, Bernoulli and multinomial."""
+"""Numbers of distributions: exponential, Cauchy, geometric, log-normal and Bernoulli."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.random_fill import check_floating, fill_random
-from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import composite, direct
 from shim_torch._impl.table.rules import (
     accumulation_dtype,
@@ -150,6 +150,10 @@ def bernoulli(self, generator):
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please "
             "report an enhancement request to PyTorch.)"
         )
+    if self.numel() and _core.unseen_on_cuda(self):
+        from shim_torch._impl.tensor.generator import chosen
+
+        return shim.bernoulli(self, *chosen(generator, self.device)._take(2 * self.numel()))
     return (_chances(self, accumulation_dtype(self.dtype), generator) < self).to(self.dtype)
 
 
@@ -211,67 +215,3 @@ def bernoulli_float(self, p, generator):
     if self.is_cuda and self.numel() and _one_draw(self, "chance", (p,), generator):
         return self
     return self.copy_(_chances(self, _core.float32, generator) < p)
-
-
-def _check_chances(p: Any) -> None:
-    """Of a CUDA tensor with elements, asking the GPU once."""
-    least, most, sums = p.amin(), p.amax(), p.sum(-1).amin()
-    least, most, total = torch.stack([least, most, sums.to(p.dtype)]).tolist()
-    if not (least >= 0 and most < math.inf):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not total > 0:
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-
-
-@composite(
-    "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
-    out=True,
-    never_differentiable=True,
-    batching="random",
-    out_dtype="multinomial expects Long tensor out, got: {O}",
-    out_resize="silent",
-)
-def multinomial(self, num_samples, replacement, generator):
-    """Places drawn from rows of weights, which need not add up to 1: each with a chance proportional to its weight.
-
-    Shapes:  (K,) -> (num_samples,), (N, K) -> (N, num_samples); K is at most 2**24
-    Dtypes:  floating -> int64
-    Errors:  RuntimeError for weights that are negative, infinite or NaN, for rows that add up to 0, and for more
-             samples than places without ``replacement``
-    """
-    if self.dim() not in (1, 2):
-        raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if not self.is_floating_point():
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {type_name(self.dtype)}")
-    if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > self.size(-1):
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if self.size(-1) > 1 << 24:
-        raise RuntimeError("number of categories cannot exceed 2^24")
-    if self.is_meta:
-        return _core.empty_tensor((*self.shape[:-1], num_samples), dtype=_core.int64, device=self.device)
-    checked_at_once = self.is_cuda and self.numel()
-    if checked_at_once:
-        _check_chances(self)
-    elif not bool(((self >= 0) & self.isfinite()).all()):
-        if not replacement or self.device.type != "cpu":
-            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-        fault = "entry < 0" if not bool((self >= 0).all()) else "entry = infinity or NaN"
-        raise RuntimeError(f"invalid multinomial distribution (encountering probability {fault})")
-    p = self if self.dim() == 2 else self.unsqueeze(0)
-    if not checked_at_once and not bool((p.sum(-1) > 0).all()):
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if replacement and num_samples > 1:
-        edges = p.double().cumsum(-1)
-        u = fill_random(
-            _core.empty_tensor((p.size(0), num_samples), _core.float64, self.device), "uniform", 0.0, 1.0, generator
-        )
-        if self.is_cuda:
-            found = torch.searchsorted(edges, u * edges[:, -1:], right=True).clamp(max=p.size(-1) - 1)
-        else:
-            found = (edges.unsqueeze(1) <= (u * edges[:, -1:]).unsqueeze(-1)).sum(-1).clamp(max=p.size(-1) - 1)
-    else:  # exponential races: the greatest p/E are a sample without replacement
-        e = _core.empty_tensor(p.shape, p.dtype, self.device).exponential_(generator=generator)
-        found = (p / e).argmax(-1, keepdim=True) if num_samples == 1 else (p / e).topk(num_samples, -1)[1]
-    return found if self.dim() == 2 else found.squeeze(0)

@@ -52,6 +52,97 @@ def masked_scale(xp, self, mask, scale):
     return self * xp.where(mask, self.dtype.type(scale), self.dtype.type(0))
 
 
+# --- draws ----------------------------------------------------------------------------------------------------------------
+
+
+def _uniforms(xp, count, wide, seed, start):
+    """``count`` uniform numbers of the stream, of a word each, or of two."""
+    from shim_torch._impl.tensor.generator import philox
+
+    words = philox(xp, seed, start, (count * (2 if wide else 1) + 3) // 4).reshape(-1)
+    if not wide:
+        return (words[:count] >> xp.uint32(8)).astype("float32") * xp.float32(2.0**-24)
+    high, low = words[: 2 * count : 2].astype(xp.uint64), words[1 : 2 * count : 2].astype(xp.uint64)
+    return (((high << xp.uint64(21)) ^ (low >> xp.uint64(11))) & xp.uint64((1 << 53) - 1)).astype("float64") * 2.0**-53
+
+
+@op(
+    "shim::bernoulli(Tensor chances, int seed, int start) -> Tensor",
+    shape=lambda chances: chances.shape,
+    dtype=lambda chances: chances.dtype,
+    keep=("chances",),
+    native="bernoulli_at",
+    **_SHIM,
+)
+def bernoulli(xp, chances, seed, start):
+    """1 where the stream's number is below the chance, else 0."""
+    u = _uniforms(xp, chances.size, chances.dtype == "float64", seed, start).reshape(chances.shape)
+    return (u < chances).astype(chances.dtype)
+
+
+@op(
+    "shim::rrelu(Tensor self, float lower, float upper, int seed, int start) -> (Tensor, Tensor)",
+    shape=lambda self: [self.shape, self.shape],
+    dtype=lambda self: (self.dtype, [self.dtype, self.dtype]),
+    native="rrelu_at",
+    gradient_name="RreluWithNoiseBackward0",
+    differentiable=(0,),
+    grad={"self": lambda g, result1: g * result1},
+    **_SHIM,
+)
+def rrelu(xp, self, lower, upper, seed, start):
+    """self times slopes, and the slopes: 1 where self is positive, elsewhere the stream's numbers of [lower, upper)."""
+    u = _uniforms(xp, self.size, False, seed, start) * xp.float32(upper - lower) + xp.float32(lower)
+    slopes = xp.where(self > 0, self.dtype.type(1), u.reshape(self.shape).astype(self.dtype))
+    return self * slopes, slopes
+
+
+_FAULTS: dict[str, Any] = {**_SHIM, "keep": ("weights",)}
+
+
+@op(
+    "shim::multinomial_faults(Tensor weights) -> Tensor",
+    shape=lambda: (),
+    dtype=lambda weights: (None, _core.int32),
+    native="multinomial_faults",
+    **_FAULTS,
+)
+def multinomial_faults(xp, weights):
+    """What is wrong with rows of weights: 1 one that is negative, infinite or no number, 2 a row without one above zero."""
+    wrong = ~((weights >= 0) & xp.isfinite(weights))
+    return xp.asarray(wrong.any() + 2 * ~(weights > 0).any(axis=1).all(), dtype="int32")
+
+
+@op(
+    "shim::multinomial_one(Tensor weights, int seed, int start) -> (Tensor, Tensor)",
+    shape=lambda weights: [(weights.shape[0], 1), ()],
+    dtype=lambda weights: (None, [_core.int64, _core.int32]),
+    native="multinomial_one",
+    **_FAULTS,
+)
+def multinomial_one(xp, weights, seed, start):
+    """A place of each row by exponential races: of weight / draw the greatest; and the faults."""
+    wide = weights.dtype == "float64"
+    u = _uniforms(xp, weights.size, wide, seed, start).reshape(weights.shape)
+    e = xp.maximum(-xp.log(1 - u), u.dtype.type(2.0**-53 if wide else 2.0**-24))
+    return (weights / e).argmax(axis=1)[:, None].astype("int64"), multinomial_faults(xp, weights)
+
+
+@op(
+    "shim::multinomial_many(Tensor weights, int draws, int seed, int start) -> Tensor",
+    shape=lambda weights, draws: (weights.shape[0], draws),
+    dtype=lambda weights: (None, _core.int64),
+    native="multinomial_many",
+    **_FAULTS,
+)
+def multinomial_many(xp, weights, draws, seed, start):
+    """Places of each row with replacement: where the stream's numbers lie among the sums of its weights."""
+    edges = weights.astype("float64").cumsum(axis=1)
+    sought = _uniforms(xp, weights.shape[0] * draws, True, seed, start).reshape(-1, draws) * edges[:, -1:]
+    places = (edges[:, None, :] <= sought[:, :, None]).sum(axis=2)
+    return xp.minimum(places, weights.shape[1] - 1).astype("int64")
+
+
 # --- rows added in order --------------------------------------------------------------------------------------------------
 
 
