@@ -35,7 +35,7 @@ def cases():
     yield from ((str(d), op, d, b8, b8, 2) for op in TESTS for d in (f32, b8))
     yield from (
         ("three", op, f32, f32, _core.float16, 3)
-        for op in ("where", "clamp", "add_scaled", "lerp", "addcmul", "addcdiv")
+        for op in ("where", "clamp", "add_scaled", "lerp", "addcmul", "addcdiv", "prelu_backward", "glu_gate_backward")
     )
     yield from (
         ("two", op, f32, f32, _core.bfloat16, 2)
@@ -45,6 +45,7 @@ def cases():
             "bce_each",
             "bce_logits_each",
             "prelu",
+            "prelu_weight_backward",
             "copysign",
             "xlogy",
             "logaddexp",
@@ -109,7 +110,7 @@ def of_rows():
         yield "small_collectives", {"ELEMENT": t}
     for t in ("Half", "Bf16", "float", "double"):
         yield "joined_rows", {"ELEMENT": t}
-    for t in ("int", "Bf16", "Bool", "double"):
+    for t in ("int", "Bf16", "Bool", "double", "i64"):
         yield "triangle", {"OUT": t}
     yield "search", {"ELEMENT": "double", "OUT": "i64", "MAKES": 1}
     for t in ("float", "double", "Half", "Bf16", "i64", "u8"):
@@ -188,6 +189,9 @@ def of_losses_and_images():
         yield "random", {"ELEMENT": t, "WIDE": int(t == "double"), "V": 4, "RAISED": 1}
         yield "random_of_input", {"ELEMENT": t, "WIDE": int(t == "double")}
         yield "multinomial", {"ELEMENT": t, "WIDE": int(t == "double")}
+        yield "two_results", {"ELEMENT": t, "C": compute, "V": vector, "FLOATS": 1}
+        if t == compute:
+            yield "quantile", {"ELEMENT": t}
         for shape in (1, 2, 3, 4):
             yield "random", {"ELEMENT": t, "WIDE": int(t == "double"), "V": 4, "DRAW": shape}
         for frame in (0, 1):
@@ -244,6 +248,10 @@ def of_moves():
         ("Wide16", 1, 32),
     ):
         yield "transpose", {"ELEMENT": t, "V": v, "SIDE": side}
+        yield (
+            "two_results",
+            {"ELEMENT": t.replace("Wide16", "Bool"), "C": t.replace("Wide16", "u8"), "V": v, "FLOATS": 0},
+        )
         yield "pad", {"ELEMENT": t, "V": 16 if t == "u8" else 1, "WIDE": int(t == "u8")}
         yield "flip", {"ELEMENT": t, "V": 16 if t == "u8" else 2}
         yield "image_rearrange", {"ELEMENT": t, "C": "int", "ADDS": 0, "FRAME": v % 2, "R": 2}

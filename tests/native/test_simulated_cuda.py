@@ -217,6 +217,8 @@ def test_operators(simulated, part):
         "joins",
         "moves",
         "gradients_of_rows",
+        "selections",
+        "activations",
     ],
 )
 def test_few_launches(simulated, part):

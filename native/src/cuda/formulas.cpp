@@ -87,6 +87,21 @@ Outcome<Tensor> glu(const Tensor& self, int64_t dim) {
   return formula("glu", inputs, {}, {});
 }
 
+Outcome<Tensor> glu_backward(const Tensor& g, const Tensor& self, int64_t dim) {
+  if (dim < -self->dim() || dim >= self->dim()) return NotMine{"a dim out of range"};
+  if (dim < 0) dim += self->dim();
+  const int64_t size = self->sizes()[size_t(dim)] / 2;
+  const Tensor out = empty(self->sizes(), self->dtype(), self->device()), a = narrow(*self, dim, 0, size),
+               b = narrow(*self, dim, size, size);
+  const TensorOrScalar of_value[] = {{g.get(), {}}, {b.get(), {}}},
+                       of_gate[] = {{g.get(), {}}, {a.get(), {}}, {b.get(), {}}};
+  const Outcome<Tensor> value = formula("glu", of_value, {}, narrow(*out, dim, 0, size));
+  if (!value) return value.why();
+  const Outcome<Tensor> gate = formula("glu_gate_backward", of_gate, {}, narrow(*out, dim, size, size));
+  if (!gate) return gate.why();
+  return out;
+}
+
 namespace {
 
 // Of two tensors of equal shape on one device, and a number or none; the result is like the first.

@@ -35,6 +35,7 @@ Outcome<Tensor> functor_kernel(Registered<Functor> f, const Tensor& self, More..
 
 Outcome<Tensor> polygamma(int64_t order, const Tensor& self);
 Outcome<Tensor> glu(const Tensor& self, int64_t dim);
+Outcome<Tensor> glu_backward(const Tensor& g, const Tensor& self, int64_t dim);
 Outcome<Tensor> masked_scale(const Tensor& self, const Tensor& mask, double scale);
 Outcome<Tensor> pointwise_backward(
     const Tensor& g, const Tensor& saved, std::string_view name, double p, double q, double r);

@@ -133,6 +133,22 @@ Outcome<Tensor> eye_m(int64_t rows, int64_t cols, std::optional<DType> dtype, Ig
   return out;
 }
 
+Outcome<Tensor> one_hot(const Tensor& given, int64_t count) {
+  if (!kernels_ready()) return kNoCompiler;
+  if (given->dtype() != DType::i64) return kOtherDtype;
+  if (count < 1 || !given->numel()) return kNoElements;
+  const Tensor classes = contiguous(given);
+  Dims shape(given->sizes().begin(), given->sizes().end());
+  shape.push_back(count);
+  const Tensor out = empty(shape, DType::i64, given->device());
+  const int device = out->device().index;
+  const auto f = find_kernel<entries::triangle::one_hot>(
+      triangles, key_of(int(DType::i64)), device, [&] { return std::vector<std::string>{"OUT=i64"}; });
+  if (!f) return kNotCompiled;
+  launch(f, {blocks_for((out->numel() + 1) / 2)}, device, classes->data(), out->data(), out->numel(), count);
+  return out;
+}
+
 Outcome<Tensor> eye(int64_t n, std::optional<DType> dtype, Ignored layout, std::optional<Device> where,
     std::optional<bool> pin_memory) {
   return eye_m(n, n, dtype, layout, where, pin_memory);

@@ -1,5 +1,5 @@
 #pragma once
-// searchsorted, linspace, tril_indices, triu_indices and eye on CUDA.
+// searchsorted, linspace, tril_indices, triu_indices, eye and one_hot on CUDA.
 #include <string_view>
 
 #include "ops/kernel.h"
@@ -23,5 +23,8 @@ Outcome<Tensor> eye(
     int64_t n, std::optional<DType>, Ignored layout, std::optional<Device>, std::optional<bool> pin_memory);
 Outcome<Tensor> eye_m(
     int64_t n, int64_t m, std::optional<DType>, Ignored layout, std::optional<Device>, std::optional<bool> pin_memory);
+
+// int64 classes (*) -> (*, count), int64; a class that is none of the `count` has no 1.
+Outcome<Tensor> one_hot(const Tensor& classes, int64_t count);
 
 }  // namespace shim::cuda

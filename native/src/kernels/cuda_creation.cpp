@@ -4,6 +4,7 @@
 #include "cuda/rows.h"
 #include "cuda/multinomial.h"
 #include "cuda/search.h"
+#include "cuda/two_results.h"
 #include "kernels/call.h"
 #include "kernels/registry.h"
 
@@ -12,9 +13,13 @@ namespace shim {
 void register_cuda_creation_kernels() {
   using namespace cuda;
   register_kernel<&linspace, kCuda>("linspace");
+  register_kernel<&cuda::one_hot, kCuda>("one_hot_of");
   register_kernel<&multinomial_faults, kCuda>("multinomial_faults");
   register_kernel<&multinomial_one, kCuda>("multinomial_one");
   register_kernel<&multinomial_many, kCuda>("multinomial_many");
+  register_kernel<&cuda::frexp, kCuda>("frexp");
+  register_kernel<&cuda::aminmax, kCuda>("aminmax_of");
+  register_kernel<&quantiles, kCuda>("quantiles");
   register_kernel<&eye, kCuda>("eye");
   register_kernel<&eye_m, kCuda>("eye");
   register_kernel<&tril_indices, kCuda>("tril_indices");

@@ -44,6 +44,8 @@ void register_cuda_pointwise_kernels() {
   register_kernel<&cuda::pointwise_backward, kCuda>("pointwise_backward");
   register_kernel<&cuda::polygamma, kCuda>("polygamma");
   register_kernel<&cuda::glu, kCudaWithoutHistory>("glu");
+  register_kernel<&cuda::glu, kCuda>("glu_of");
+  register_kernel<&cuda::glu_backward, kCuda>("glu_backward");
   for (const cuda::Functor* f : cuda::all_functors())
     if (!has_cuda_kernel(f->op) && !has_cuda_kernel(std::string(f->op) + "_")) register_shapes(*f);
 }

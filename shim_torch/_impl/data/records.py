@@ -181,6 +181,7 @@ FAMILIES = {
     'reduce.extremes': (
         ('amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor', 'kernel', (('native', 'amax'), ('out', True), ('nested', 'reduction'), ('out_dtype', "Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.")), (('self', ('g', 'self', 'result', 'dim', 'keepdim'), False),), (), False),
         ('amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor', 'kernel', (('native', 'amin'), ('out', True), ('nested', 'reduction'), ('out_dtype', "Expected the dtype for input and out to match, but got {R} for input's dtype and {O} for out's dtype.")), (('self', ('g', 'self', 'result', 'dim', 'keepdim'), False),), (), False),
+        ('shim::aminmax(Tensor self, bool all, bool keepdim) -> (Tensor, Tensor)', 'kernel', (('native', 'aminmax_of'), ('function', False), ('keep', ('self',))), (), (), False),
         ('aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)', 'composite', (('out', True), ('gradient_name', 'AminmaxBackward0'), ('batching', 'along_dim'), ('out_dtype', 'structured')), (), (), False),
         ('_aminmax(Tensor self) -> (Tensor, Tensor)', 'composite', (('method', False),), (), (), False),
         ('_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)', 'composite', (('method', False),), (), (), False),
@@ -384,6 +385,7 @@ FAMILIES = {
         ('nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor', 'kernel', (('keep', ('self',)),), (), (), False),
         ('masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor', 'kernel', (('function', False), ('keep', ('mask',))), (), (), False),
         ('one_hot(Tensor self, int num_classes=-1) -> Tensor', 'composite', (('native', 'one_hot'), ('method', False), ('module', 'nn.functional'), ('values', 'checked')), (), (), False),
+        ('shim::one_hot(Tensor classes, int count) -> Tensor', 'kernel', (('native', 'one_hot_of'), ('function', False), ('keep', ('classes',))), (), (), False),
         ('_one_hot(Tensor self, int num_classes) -> Tensor', 'kernel', (('function', False), ('method', False), ('keep', ('self',)), ('values', 'checked')), (), (), False),
     ),
     'index.sorting': (
@@ -502,6 +504,10 @@ FAMILIES = {
         ('shim::multinomial_many(Tensor weights, int draws, int seed, int start) -> Tensor', 'kernel', (('native', 'multinomial_many'), ('function', False), ('keep', ('weights',))), (), (), False),
         ('shim::add_runs(Tensor self, Tensor keys, Tensor order, Tensor values, int skip) -> Tensor', 'kernel', (('native', 'add_runs'), ('function', False), ('inplace', True), ('keep', ('keys', 'order'))), (('self', ('g',), False), ('values', ('g', 'keys', 'order', 'skip', 'values_shape'), False)), (), False),
         ('shim::pointwise_backward(Tensor grad_output, Tensor saved, str name, float p=0, float q=0, float r=0) -> Tensor', 'kernel', (('native', 'pointwise_backward'), ('function', False)), (), (), False),
+        ('shim::prelu_backward(Tensor grad_output, Tensor self, Tensor weight) -> Tensor', 'kernel', (('native', 'prelu_backward'), ('function', False)), (), (), False),
+        ('shim::glu(Tensor self, int dim) -> Tensor', 'kernel', (('native', 'glu_of'), ('function', False), ('gradient_name', 'GluBackward0')), (('self', ('g', 'self', 'dim'), False),), (), False),
+        ('shim::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor', 'kernel', (('native', 'glu_backward'), ('function', False)), (), (), False),
+        ('shim::renorm_factor(Tensor norm, float maxnorm) -> Tensor', 'kernel', (('native', 'renorm_factor'), ('function', False)), (('norm', ('g', 'norm', 'maxnorm'), False),), (), False),
         ('shim::softmax_backward(Tensor grad_output, Tensor result, int dim, bool log) -> Tensor', 'kernel', (('native', 'softmax_backward'), ('function', False)), (), (), False),
     ),
     'shim.optimizer_steps': (
@@ -528,7 +534,7 @@ FAMILIES = {
         ('pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor', 'composite', (('function', False),), (), (), False),
     ),
     'reduce.segments': (
-        ('frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)', 'kernel', (('differentiable', (0,)),), (('self', ('g', 'result1'), False),), (), False),
+        ('frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)', 'kernel', (('native', 'frexp'), ('differentiable', (0,))), (('self', ('g', 'result1'), False),), (), False),
         ('frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!) exponent)', 'composite', (('method', False),), (), (), False),
         ('segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor', 'composite', (('gradient_name', 'SegmentReduceBackward0'), ('refuses', (('bic', '_segment_reduce_cpu'),)), ('forward_error_name', 'segment_reduce')), (), (), False),
         ('shim::segment_reduce(Tensor self, Tensor index, Tensor start, str reduce) -> Tensor', 'direct', (('function', False), ('forward_error_name', 'segment_reduce')), (('self', ('g', 'self', 'index', 'start', 'reduce', 'result'), False),), (), False),

@@ -186,3 +186,89 @@ def places_of_weights():
             else:
                 raise AssertionError(bad)
             assert torch.equal(state, torch.cuda.get_rng_state())
+
+
+def selections():
+    torch.manual_seed(0)
+    F = torch.nn.functional
+    classes = torch.randint(0, 7, (5, 3))
+    for t in (classes, classes[0], classes[0, 0]):
+        same(once(F.one_hot, t.cuda(), 7), F.one_hot(t, 7))
+        same(F.one_hot(t.cuda()), F.one_hot(t))
+    same(F.one_hot(classes.t().cuda(), 9), F.one_hot(classes.t(), 9))
+    assert F.one_hot(classes.cuda(), 3).sum() == (classes < 3).sum()
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        x = torch.randn(6, 40, dtype=torch.float64).to(dtype)
+        x[0, :6] = torch.tensor([0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e-38])
+        (mantissa, exponent), told = work(torch.frexp, x.cuda())
+        for found, expected in zip((mantissa, exponent), torch.frexp(x), strict=True):
+            same(found, expected)
+        assert told == ["launch"]
+    extremes(torch.randn(6, 40))
+    for q in (0.5, 0.9, 0.0, torch.tensor([0.1, 0.99, 1.0])):
+        for how in ("linear", "lower", "higher", "midpoint", "nearest"):
+            quantile(q, how)
+
+
+def extremes(x):
+    big = torch.randn(3, 40000)
+    for t in (x, x.bfloat16(), x.double(), (x * 100).long(), (x * 100).to(torch.int8), x > 0, x.t(), big, x[0, 0]):
+        for dim in (None, -1, 0):
+            if t is big and dim == 0:
+                continue
+            found, told = work(lambda t, d: t.aminmax(dim=d, keepdim=d == -1), t.cuda(), dim)
+            for f, e in zip(found, t.aminmax(dim=dim, keepdim=dim == -1), strict=True):
+                same(f, e)
+            assert dim == 0 or len(told) == (2 if t is big else 1 if t.is_contiguous() else 2), (t.shape, told)
+    holed = x.clone()
+    holed[2, 5] = float("nan")
+    for f, e in zip(holed.cuda().aminmax(dim=1), holed.aminmax(dim=1), strict=True):
+        same(f, e)
+
+
+def quantile(q, how):
+    x = torch.randn(5, 33)
+    x[1, 3] = x[2] = float("nan")
+    device = lambda q, where: q.to(where) if isinstance(q, torch.Tensor) else q
+    for name in ("quantile", "nanquantile"):
+        for dim, keepdim in ((1, False), (0, True), (None, False)):
+            call = lambda t, q, n=name, d=dim, k=keepdim: getattr(torch, n)(t, q, d, k, interpolation=how)
+            found, told = work(call, x.cuda(), device(q, "cuda"))
+            same(found, call(x, q), rtol=1e-6, atol=1e-6)
+            assert found.stride() == call(x, q).stride()
+            assert dim != 1 or told == ["launch"] * 2, told
+
+
+def activations():
+    torch.manual_seed(0)
+    F = torch.nn.functional
+    calls = {
+        "glu": (lambda t, w: F.glu(t, 1), 3),
+        "glu of the last": (lambda t, w: F.glu(t), 3),
+        "prelu": (lambda t, w: F.prelu(t, w), 4),
+        "renorm": (lambda t, w: t.renorm(2, 0, 1.5), None),
+    }
+    for dtype in (torch.float32, torch.float64):
+        for name, (call, most) in calls.items():
+            found = []
+            for device in ("cpu", "cuda"):
+                torch.manual_seed(1)
+                x, w = torch.randn(3, 4, 6, dtype=dtype), torch.rand(4, dtype=dtype)
+                x, w = (t.to(device).requires_grad_() for t in (x, w))
+
+                def run(x=x, w=w, call=call):
+                    out = call(x, w)
+                    return out, *torch.autograd.grad(out, (x, w), torch.ones_like(out), allow_unused=True)
+
+                found.append(run())
+                if device == "cuda" and most:
+                    told = work(run)[1]
+                    assert len(told) <= most + 1, (name, told)  # ones_like too
+            for mine, expected in zip(found[1], found[0], strict=True):
+                assert (mine is None) == (expected is None)
+                if mine is not None:
+                    same(mine, expected, rtol=1e-5, atol=1e-6)
+    x = torch.randn(6, 9)
+    found, told = work(lambda t: t.renorm(2, 0, 1.5), x.cuda())
+    same(found, x.renorm(2, 0, 1.5), rtol=1e-5, atol=1e-6)
+    assert len(told) == 3, told

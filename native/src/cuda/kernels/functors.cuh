@@ -128,6 +128,8 @@ template <class T> __device__ inline T owned(T x, T least, T most) { return x < 
 UNARY(hardswish, x * owned(x + T(3), T(0), T(6)) * T(1.0 / 6));
 UNARY(hardsigmoid, owned(x + T(3), T(0), T(6)) * T(1.0 / 6));
 BINARY(glu, a * logistic(b));
+// Its gradients: by the half that is scaled it is glu of g; by the gate's, of g, the half and the gate.
+struct glu_gate_backward { template <class T> __device__ static T f(T g, T a, T b) { const T s = logistic(b); return g * a * s * (T(1) - s); } };
 // Cross entropies of a chance (PyTorch asserts that both are such) and of a logit with the target b.
 #ifdef CHANCES
 struct bce_each { template <class T> __device__ static T f(T a, T b) {
@@ -138,6 +140,8 @@ struct bce_each { template <class T> __device__ static T f(T a, T b) {
 #endif
 BINARY(bce_logits_each, (T(1) - b) * a + (a < T(0) ? -a : T(0)) + log1p(exp(-fabs(a))));
 BINARY(prelu, a > T(0) ? a : a * b);
+struct prelu_backward { template <class T> __device__ static T f(T g, T x, T w) { return x > T(0) ? g : g * w; } };
+BINARY(prelu_weight_backward, b >= T(0) ? T(0) : a * b);
 BINARY(copysign_, copysign(a, b));
 BINARY(xlogy, b != b ? b : a == T(0) ? T(0) : a * log(b));
 BINARY(xlog1py, b != b ? b : a == T(0) ? T(0) : a * log1p(b));
@@ -210,6 +214,7 @@ NUMBERS3(softplus_backward, b * p > q ? a : a / (T(1) + exp(-b * p)));
 NUMBERS3(hardtanh_backward, b <= p || b >= q ? T(0) : a);
 // Of two numbers, and c that is not used: whether they are as near as p + |q b|, or the same; where r is not 0, also not a number both.
 NUMBERS3(is_close, a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= p + fabs(q * b)) || (r != T(0) && a != a && b != b) ? T(1) : T(0));
+NUMBERS1(renorm_factor, x > p ? p / (x + T(1e-7)) : T(1));
 NUMBERS1(leaky_relu, x > T(0) ? x : x * p);
 NUMBERS1(elu, x > T(0) ? x * q : x != x ? x : p * q * expm1(x * r));
 NUMBERS1(softplus, x * p > q ? x : log1p(exp(x * p)) / p);

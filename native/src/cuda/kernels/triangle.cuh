@@ -34,6 +34,25 @@ constexpr int kPack = 16 / sizeof(OUT);
 struct alignas(16) Pack {
   OUT v[kPack];
 };
+// out[i, c] = whether class i is c, two to `kPack` elements at once.
+extern "C" __global__ void __launch_bounds__(256) one_hot(const i64* classes, OUT* out, i64 total, i64 count) {
+  for (i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * kPack; first < total;
+      first += i64(gridDim.x) * 256 * kPack) {
+    i64 row = total >> 32 ? first / count : i64(u32(first) / u32(count)), c = first - row * count;
+    i64 own = classes[row];
+    Pack pack;
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) {
+      pack.v[k] = cast<OUT>(own == c ? 1 : 0);
+      if (++c == count && k + 1 < kPack && first + k + 1 < total) c = 0, own = classes[++row];
+    }
+    if (first + kPack <= total)
+      *reinterpret_cast<Pack*>(out + first) = pack;
+    else
+      for (int k = 0; k < kPack; ++k)
+        if (first + k < total) out[first + k] = pack.v[k];
+  }
+}
 // A matrix of rows of `cols`: ones are every cols + 1 elements, `least` of them, the rest zeros. `out` is aligned to a pack.
 extern "C" __global__ void __launch_bounds__(256) identity(OUT* out, i64 total, i64 cols, i64 least) {
   const i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * kPack;

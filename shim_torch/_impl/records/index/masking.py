@@ -6,7 +6,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.arguments import need_bool, need_tensor
-from shim_torch._impl.table.calls import aten, torch
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import broadcast, holding, no_meta_kernel, type_name
 
@@ -220,8 +220,23 @@ def one_hot(self, num_classes):
         return aten._one_hot(self, int(self.max()) + 1 if self.is_meta and num_classes == -1 else num_classes)
     if num_classes == -1:
         num_classes = int(self.max()) + 1
+    if num_classes > 0 and _core.unseen_on_cuda(self):
+        return shim.one_hot(self, num_classes)
     classes = torch.arange(num_classes, device=self.device)
     return (self.unsqueeze(-1) == classes).to(_core.int64)
+
+
+@op(
+    "shim::one_hot(Tensor classes, int count) -> Tensor",
+    shape=lambda classes, count: (*classes.shape, count),
+    dtype=lambda classes: (None, _core.int64),
+    keep=("classes",),
+    native="one_hot_of",
+    function=False,
+)
+def one_hot_rows(xp, classes, count):
+    """Rows with a 1 at each class; of a class that is none of them without."""
+    return (classes[..., None] == xp.arange(count)).astype("int64")
 
 
 @op("_one_hot(Tensor self, int num_classes) -> Tensor", function=False, method=False, keep=("self",),

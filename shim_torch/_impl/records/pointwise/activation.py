@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from shim_torch._impl.arrays.special import special
+from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import flat, one_pass, one_pass_on_cuda
 from shim_torch._impl.records.shared.pointwise import float_only
-from shim_torch._impl.table.calls import aten, torch
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing
 from shim_torch._impl.table.rules import promote, same, same_dtype, type_name, wrap_dim
@@ -162,8 +163,8 @@ def _leaky(g, x, slope):
     module="_C",
     method=False,
     grad={
-        "self": flat(lambda g, self, weight: _where(self > 0, g, g * weight)),
-        "weight": lambda g, self: torch.where(self >= 0, 0.0, g * self),
+        "self": flat(lambda g, self, weight: _prelu_slope(g, self, weight)),
+        "weight": lambda g, self: _prelu_weight_slope(g, self),
     },
 )
 def prelu_kernel(xp, self, weight):
@@ -171,8 +172,15 @@ def prelu_kernel(xp, self, weight):
     return xp.where(self > 0, self, self * weight)
 
 
-def _where(condition, a, b):
-    return torch.where(condition, a, b)
+def _prelu_slope(g, x, weight):
+    if g.is_cuda and weight.dtype is g.dtype and _core.one_pass(g, x):
+        return shim.prelu_backward(g, x, weight)
+    return torch.where(x > 0, g, g * weight)
+
+
+def _prelu_weight_slope(g, x):
+    done = one_pass_on_cuda(g, x, "prelu_weight_backward")
+    return done if done is not None else torch.where(x >= 0, 0.0, g * x)
 
 
 @composite(
@@ -230,5 +238,7 @@ def glu(self, dim):
             f"Halving dimension must be even, but dimension {wrap_dim(dim, self.dim())} is size {self.size(dim)}"
         )
     refuse(self.dtype, ("bic", "glu_cpu"), meta=self.is_meta)
+    if _core.unseen_on_cuda(self):
+        return shim.glu(self, dim)
     a, b = self.chunk(2, dim)
     return a * b.sigmoid()

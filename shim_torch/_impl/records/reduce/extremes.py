@@ -6,6 +6,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.extremes import full_extremum_grad, nonempty, picked, picked_grad
 from shim_torch._impl.records.shared.formulas import axes_of, with_dims
 from shim_torch._impl.surface.warnings import warn_once
+from shim_torch._impl.table.calls import shim
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing_like
 from shim_torch._impl.table.rules import wrap_dim, wrap_dims
@@ -58,6 +59,24 @@ def amin(xp, self, dim, keepdim):
     return self.min(axis=axes_of(dim, self.ndim), keepdims=keepdim)
 
 
+@op(
+    "shim::aminmax(Tensor self, bool all, bool keepdim) -> (Tensor, Tensor)",
+    shape=lambda self, all, keepdim: [_without_last(self.shape, all, keepdim)] * 2,
+    dtype=lambda self: (None, [self.dtype, self.dtype]),
+    keep=("self",),
+    native="aminmax_of",
+    function=False,
+)
+def aminmax_of(xp, self, all, keepdim):
+    """The least and the greatest element of all, or along the last dim; NaN where one is."""
+    axis = None if all else -1
+    return self.min(axis=axis, keepdims=keepdim), self.max(axis=axis, keepdims=keepdim)
+
+
+def _without_last(shape, all, keepdim):
+    return ((1,) * len(shape) if all else (*shape[:-1], 1)) if keepdim else () if all else tuple(shape[:-1])
+
+
 @composite(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     gradient_name="AminmaxBackward0",
@@ -75,6 +94,10 @@ def aminmax(self, dim, keepdim):
     if dim is not None and self.dim() and self.numel() == 0 and self.size(dim) == 0:
         raise IndexError(f"aminmax: Expected reduction dim {wrap_dim(dim, self.dim())} to have non-zero size.")
 
+    recorded = self.requires_grad and _core.is_grad_enabled()
+    last = dim is None or self.dim() == 0 or wrap_dim(dim, self.dim()) == self.dim() - 1
+    if last and not recorded and self.numel() and _core.unseen_on_cuda(self):
+        return shim.aminmax(self, dim is None or self.dim() == 0, keepdim)
     dims = () if dim is None else (dim,)
     return self.amin(dims, keepdim), self.amax(dims, keepdim)
 

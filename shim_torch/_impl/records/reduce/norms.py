@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.calls import aten, torch
+from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import reduced, wrap_dim, wrap_dims
 
@@ -285,5 +285,8 @@ def renorm(self, p, dim, maxnorm):
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions")
     d = wrap_dim(dim, self.dim())
     norm = linalg_norm_of(self, p, [i for i in range(self.dim()) if i != d], True)
-    factor = torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
+    if self.is_cuda and norm.dtype is self.dtype and _core.unseen_on_cuda(self):
+        factor = shim.renorm_factor(norm, float(maxnorm))
+    else:
+        factor = torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
     return (self * factor).to(self.dtype).contiguous()

@@ -28,7 +28,7 @@ _frexp_shape.elementwise = True  # type: ignore[attr-defined]
 
 
 @op("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", shape=_frexp_shape,
-    dtype=_frexp_dtype, differentiable=(0,),
+    dtype=_frexp_dtype, native="frexp", differentiable=(0,),
     grad={"self": lambda g, result1: g / (2.0 ** result1.to(g.dtype))})  # fmt: skip
 def frexp(xp, self):
     """Mantissas in [0.5, 1) and whole exponents of two."""

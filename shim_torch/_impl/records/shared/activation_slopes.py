@@ -14,6 +14,7 @@ SLOPES = {
     "hardtanh_backward": lambda xp, x, p, q, r: ~((x <= p) | (x >= q)),
     "hardswish_backward": lambda xp, x, p, q, r: xp.where(x <= -3, 0, xp.where(x < 3, x / 3 + 0.5, 1)),
     "hardsigmoid_backward": lambda xp, x, p, q, r: ((x > -3) & (x < 3)) / 6,
+    "prelu_weight_backward": lambda xp, x, p, q, r: xp.where(x >= 0, 0, x),
     "log_sigmoid_backward": lambda xp, x, p, q, r: 1 / (1 + xp.exp(x)),
 }
 

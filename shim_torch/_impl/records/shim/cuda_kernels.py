@@ -9,7 +9,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.activation_slopes import activation_slope
-from shim_torch._impl.table.calls import shim
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import op
 
 _SHIM = {"function": False}
@@ -194,6 +194,74 @@ def pointwise_backward(xp, grad_output, saved, name, p=0.0, q=0.0, r=0.0):
 def one_kernel(g: Any, saved: Any) -> bool:
     """Whether a gradient is one kernel: of equal floating dtypes and shapes, and not to be differentiated itself."""
     return bool(_core.one_pass(g, saved))
+
+
+@op(
+    "shim::prelu_backward(Tensor grad_output, Tensor self, Tensor weight) -> Tensor",
+    shape=lambda grad_output: grad_output.shape,
+    dtype=lambda grad_output: grad_output.dtype,
+    native="prelu_backward",
+    **_SHIM,
+)
+def prelu_backward(xp, grad_output, self, weight):
+    """The gradient of prelu by its input."""
+    return xp.where(self > 0, grad_output, grad_output * weight)
+
+
+def _glu_slope(g, self, dim):
+    if _core.unseen_on_cuda(g) and not _core.is_grad_enabled():
+        return shim.glu_backward(g, self, dim)
+    a, b = self.chunk(2, dim)
+    s = b.sigmoid()
+    return torch.cat([g * s, g * a * s * (1 - s)], dim)
+
+
+@op(
+    "shim::glu(Tensor self, int dim) -> Tensor",
+    shape=lambda self, dim: _halved(self.shape, dim),
+    dtype=lambda self: self.dtype,
+    native="glu_of",
+    gradient_name="GluBackward0",
+    grad={"self": _glu_slope},
+    **_SHIM,
+)
+def glu(xp, self, dim):
+    """a * sigmoid(b) of the halves a and b along ``dim``."""
+    a, b = xp.split(self, 2, axis=dim)
+    return a / (1 + xp.exp(-b))
+
+
+def _halved(shape, dim):
+    shape = list(shape)
+    shape[dim] //= 2
+    return tuple(shape)
+
+
+@op(
+    "shim::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor",
+    shape=lambda self: self.shape,
+    dtype=lambda self: self.dtype,
+    native="glu_backward",
+    **_SHIM,
+)
+def glu_backward(xp, grad_output, self, dim):
+    """The gradient of glu by its input."""
+    a, b = xp.split(self, 2, axis=dim)
+    s = 1 / (1 + xp.exp(-b))
+    return xp.concatenate([grad_output * s, grad_output * a * s * (1 - s)], axis=dim)
+
+
+@op(
+    "shim::renorm_factor(Tensor norm, float maxnorm) -> Tensor",
+    shape=lambda norm: norm.shape,
+    dtype=lambda norm: norm.dtype,
+    native="renorm_factor",
+    grad={"norm": lambda g, norm, maxnorm: torch.where(norm > maxnorm, -g * maxnorm / (norm + 1e-7).square(), 0.0)},
+    **_SHIM,
+)
+def renorm_factor(xp, norm, maxnorm):
+    """What a part of this norm is multiplied by."""
+    return xp.where(norm > maxnorm, maxnorm / (norm + norm.dtype.type(1e-7)), norm.dtype.type(1)).astype(norm.dtype)
 
 
 @op(
