@@ -17,6 +17,8 @@ const Family channels_family{"channels"};
 struct Shape {
   int64_t channels, inner, groups, parts;
   int vector, threads;
+  bool whole() const { return groups <= 4 * 512; }  // a block keeps a channel in its registers
+  int whole_threads() const { return std::min(threads_for(groups), 512); }
 };
 
 Shape shape_of(const Tensor& x, std::initializer_list<const Tensor*> all) {
@@ -122,27 +124,50 @@ Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm(const Tensor& input, co
           no_channels(input, {&or_null(own_weight), &or_null(own_bias), &or_null(own_mean), &or_null(own_variance)}))
     return NotMine{why};
   if (of_batch == bool(own_mean) || (own_mean && !own_variance)) return NotMine{"statistics beside those of the batch"};
-  const Tensor x = contiguous(input), weight = contiguous_or_null(or_null(own_weight)),
-               bias = contiguous_or_null(or_null(own_bias));
-  Tensor mean = as_computed(or_null(own_mean), x->dtype()), variance = as_computed(or_null(own_variance), x->dtype());
-  const DType t = x->dtype(), compute = cuda::compute_dtype(t),
+  const Tensor weight = contiguous_or_null(or_null(own_weight)), bias = contiguous_or_null(or_null(own_bias));
+  Tensor mean = as_computed(or_null(own_mean), input->dtype()),
+         variance = as_computed(or_null(own_variance), input->dtype());
+  const DType t = input->dtype(), compute = cuda::compute_dtype(t),
               parameter = weight ? weight->dtype()
                           : bias ? bias->dtype()
                                  : compute;
   if (weight && bias && bias->dtype() != parameter) return kMixedDtypes;
-  const int device = x->device().index;
-  Tensor out = empty(x->sizes(), t, x->device());
-  Shape s = shape_of(x, {&x, &out});
-  const auto apply = channel_kernel<entries::channels::channel_norm>(t, parameter, s.vector, device);
-  if (!apply) return kNotCompiled;
-  if (of_batch) {
-    mean = empty(Dims{s.channels}, compute, x->device());
-    variance = empty(Dims{s.channels}, compute, x->device());
-    if (!measure(x, s, parameter, 0, false, mean, variance)) return kNotCompiled;
-  }
+  const int device = input->device().index;
   float narrow = float(eps);
   double wide = eps;
   void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
+  const MemoryFormat format = suggest_memory_format(*input);
+  if (!of_batch && format != MemoryFormat::contiguous && input->is_contiguous(format)) {
+    const Tensor out = empty(input->sizes(), t, input->device(), false, format);
+    const int64_t channels = input->sizes()[1];
+    const int vector = vector_for(channels, {&input, &out});
+    const auto apply = channel_kernel<entries::channels::channel_norm_last>(t, parameter, vector, device);
+    if (!apply) return kNotCompiled;
+    // Each thread has four packs of one place in rows, and there is a thread for each place.
+    const int64_t groups = channels / vector, packs = input->numel() / vector,
+                  step = std::max((packs / 4 + groups - 1) / groups, int64_t{1}) * groups;
+    launch(apply, {(step + 255) / 256, 1, 256}, device, input->data(), out->data(), mean->data(), variance->data(),
+        data_or_null(weight), data_or_null(bias), Bytes{epsilon}, uint32_t(groups), step, packs);
+    const Tensor none = empty(Dims{0}, compute, input->device());
+    return std::tuple{out, none, none};
+  }
+  const Tensor x = contiguous(input);
+  Tensor out = empty(x->sizes(), t, x->device());
+  Shape s = shape_of(x, {&x, &out});
+  if (of_batch) {
+    mean = empty(Dims{s.channels}, compute, x->device());
+    variance = empty(Dims{s.channels}, compute, x->device());
+    if (s.whole()) {
+      const auto all = channel_kernel<entries::channels::channel_norm_whole>(t, parameter, s.vector, device);
+      if (!all) return kNotCompiled;
+      launch(all, {s.channels, 1, s.whole_threads()}, device, x->data(), out->data(), mean->data(), variance->data(),
+          data_or_null(weight), data_or_null(bias), Bytes{epsilon}, s.channels, s.inner, s.groups);
+      return std::tuple{in_format_of(out, input), mean, variance};
+    }
+    if (!measure(x, s, parameter, 0, false, mean, variance)) return kNotCompiled;
+  }
+  const auto apply = channel_kernel<entries::channels::channel_norm>(t, parameter, s.vector, device);
+  if (!apply) return kNotCompiled;
   launch(apply, {s.channels, s.parts, s.threads}, device, x->data(), out->data(), mean->data(), variance->data(),
       data_or_null(weight), data_or_null(bias), Bytes{epsilon}, s.channels, s.inner, s.groups);
   if (!of_batch) mean = variance = empty(Dims{0}, compute, x->device());
@@ -162,6 +187,17 @@ Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm_backward(const Tensor& 
   const Tensor dinput = empty(x->sizes(), t, x->device()), dweight = empty(Dims{x->sizes()[1]}, compute, x->device()),
                dbias = empty(Dims{x->sizes()[1]}, compute, x->device());
   Shape s = shape_of(x, {&x, &g, &dinput});
+  float narrow = float(eps);
+  double wide = eps;
+  void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
+  if (s.whole()) {
+    const auto all = channel_kernel<entries::channels::channel_norm_backward_whole>(t, parameter, s.vector, device);
+    if (!all) return kNotCompiled;
+    launch(all, {s.channels, 1, s.whole_threads()}, device, g->data(), x->data(), dinput->data(), mean->data(),
+        variance->data(), data_or_null(weight), dweight->data(), dbias->data(), Bytes{epsilon}, of_batch, s.channels,
+        s.inner, s.groups);
+    return std::tuple{in_format_of(dinput, input), dweight, dbias};
+  }
   const auto slopes = channel_kernel<entries::channels::channel_slopes>(t, parameter, s.vector, device);
   const auto apply = channel_kernel<entries::channels::channel_norm_backward>(t, parameter, s.vector, device);
   if (!slopes || !apply) return kNotCompiled;
@@ -169,9 +205,6 @@ Outcome<std::tuple<Tensor, Tensor, Tensor>> channel_norm_backward(const Tensor& 
   const void *grad = g->data(), *from = x->data(), *m = mean->data();
   void* sums = partial->data();
   launch(slopes, {s.channels, s.parts, s.threads}, device, grad, from, m, sums, s.channels, s.inner, s.groups);
-  float narrow = float(eps);
-  double wide = eps;
-  void* epsilon = compute == DType::f64 ? static_cast<void*>(&wide) : &narrow;
   launch(apply, {s.channels, s.parts, s.threads}, device, grad, from, dinput->data(), m, variance->data(),
       data_or_null(weight), sums, dweight->data(), dbias->data(), Bytes{epsilon}, int(s.parts), of_batch, s.channels,
       s.inner, s.groups);

@@ -1,5 +1,6 @@
 """Operators on the simulated driver, whose kernels the host's compiler built: what they give is what the CPU gives."""
 
+import ctypes
 import sys
 
 import shim_torch as torch
@@ -25,6 +26,44 @@ def natively(name, f, *args, exact=True):
     for x, y in pairs:
         torch.testing.assert_close(x.cpu(), y, rtol=0 if exact else 1e-5, atol=0 if exact else 1e-5, equal_nan=True)
     return found
+
+
+def launches(f):
+    """How many kernels of ours a call launches, once they are compiled."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    f()
+    before = driver.simulated_launches()
+    f()
+    return driver.simulated_launches() - before
+
+
+def norms():
+    """A channel that one block holds, one of many parts, and channels that lie last: values, gradients, launches."""
+    torch.manual_seed(0)
+    for shape, last in (((2, 4, 6, 6), False), ((3, 5, 7), False), ((1, 2, 70, 64), False), ((3, 6, 5, 3), True)):
+        x, weight, bias = torch.randn(shape), torch.rand(shape[1]), torch.rand(shape[1])
+        x = x.to(memory_format=torch.channels_last) if last else x
+        running = torch.rand(shape[1]), torch.rand(shape[1]) + 0.5
+        g = torch.randn(shape)
+        for training in (True, False):
+
+            def both(x, w, b, m, v, g, training=training):
+                x, w, b = (t.detach().requires_grad_() for t in (x, w, b))
+                y = F.batch_norm(x, m.clone(), v.clone(), w, b, training)
+                return (y.detach(), *torch.autograd.grad(y, (x, w, b), g))
+
+            y, dx, *_ = natively("shim::channel_norm", both, x, weight, bias, *running, g, exact=False)
+            assert _core.suggest_memory_format(y) == _core.suggest_memory_format(x)
+        y = natively("shim::channel_norm", F.instance_norm, x, None, None, weight, bias, exact=False)
+    x = torch.randn(2, 4, 6, 6).cuda()
+    one = torch.ones(4).cuda()
+    assert launches(lambda: F.instance_norm(x)) == 1
+    assert launches(lambda: F.batch_norm(x, None, None, one, one, True)) == 1
+    last = torch.randn(2, 4, 6, 6).to(memory_format=torch.channels_last).cuda()
+    assert launches(lambda: F.batch_norm(last, one, one, one, one)) == 1
+    leaf = x.clone().requires_grad_()
+    y = F.batch_norm(leaf, None, None, one, one, True)
+    assert launches(lambda: torch.autograd.grad(y, leaf, x, retain_graph=True)) == 1
 
 
 def losses():

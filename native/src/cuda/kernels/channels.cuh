@@ -88,6 +88,79 @@ extern "C" __global__ void __launch_bounds__(512) channel_norm(const T* x, T* ou
     store(out + at, a);
   });
 }
+// The same where channels lie last: `groups` packs of channels a row. A thread stays with its channels, `step` packs apart.
+extern "C" __global__ void __launch_bounds__(256) channel_norm_last(const T* x, T* out, const C* mean,
+    const C* variance, const P* weight, const P* bias, C eps, u32 groups, i64 step, i64 packs) {
+  const i64 first = i64(blockIdx.x) * 256 + threadIdx.x;
+  if (first >= step) return;
+  const u32 channel = u32(first) % groups * V;
+  C scale[V], centre[V], shift[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    scale[v] = (weight ? cast<C>(weight[channel + v]) : C(1)) / sqrt(variance[channel + v] + eps);
+    centre[v] = mean[channel + v];
+    shift[v] = bias ? cast<C>(bias[channel + v]) : C(0);
+  }
+  for (i64 k = first; k < packs; k += 4 * step) {
+    Load a[4];
+#pragma unroll
+    for (int u = 0; u < 4; ++u)
+      if (k + u * step < packs) a[u] = load(x + (k + u * step) * V);
+#pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      if (k + u * step >= packs) break;
+#pragma unroll
+      for (int v = 0; v < V; ++v) a[u].v[v] = cast<T>((wide(a[u].v[v]) - centre[v]) * scale[v] + shift[v]);
+      store(out + (k + u * step) * V, a[u]);
+    }
+  }
+}
+// The offset of this thread's u-th group in the tensor, where one block has a whole channel of few groups; below 0 behind them.
+constexpr int KEPT = 4;  // groups that a thread keeps in registers
+__device__ inline i64 kept_group(int u, i64 channels, i64 inner, i64 groups) {
+  const u32 k = u * blockDim.x + threadIdx.x, line = u32(inner / V);
+  if (k >= groups) return -1;
+  return (i64(k / line) * channels + blockIdx.x) * inner + i64(k % line) * V;
+}
+// A channel's statistics and its norm by one block, which reads it once.
+extern "C" __global__ void __launch_bounds__(512) channel_norm_whole(const T* x, T* out, C* mean, C* variance,
+    const P* weight, const P* bias, C eps, i64 channels, i64 inner, i64 groups) {
+  Load a[KEPT];
+  const C count = C(groups * V);
+  C sum = 0, squares = 0;
+#pragma unroll
+  for (int u = 0; u < KEPT; ++u) {
+    const i64 at = kept_group(u, channels, inner, groups);
+    if (at < 0) continue;
+    a[u] = load(x + at);
+#pragma unroll
+    for (int v = 0; v < V; ++v) sum += wide(a[u].v[v]);
+  }
+  const C centre = across_block(sum) / count;
+#pragma unroll
+  for (int u = 0; u < KEPT; ++u) {
+    if (kept_group(u, channels, inner, groups) < 0) continue;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const C d = wide(a[u].v[v]) - centre;
+      squares += d * d;
+    }
+  }
+  const C spread = across_block(squares) / count, scale = weight_of(weight) / sqrt(spread + eps),
+          shift = bias ? cast<C>(bias[blockIdx.x]) : C(0);
+  if (threadIdx.x == 0) {
+    mean[blockIdx.x] = centre;
+    variance[blockIdx.x] = spread;
+  }
+#pragma unroll
+  for (int u = 0; u < KEPT; ++u) {
+    const i64 at = kept_group(u, channels, inner, groups);
+    if (at < 0) continue;
+#pragma unroll
+    for (int v = 0; v < V; ++v) a[u].v[v] = cast<T>((wide(a[u].v[v]) - centre) * scale + shift);
+    store(out + at, a[u]);
+  }
+}
 // Sums of g and of g * (x - mean), a pair a part.
 extern "C" __global__ void __launch_bounds__(512)
     channel_slopes(const T* g, const T* x, const C* mean, C* partial, i64 channels, i64 inner, i64 groups) {
@@ -136,4 +209,43 @@ extern "C" __global__ void __launch_bounds__(512)
     for (int v = 0; v < V; ++v) r.v[v] = cast<T>((wide(a.v[v]) - average - (wide(b.v[v]) - centre) * slope) * scale);
     store(dx + at, r);
   });
+}
+// A channel's three gradients by one block, which reads it once.
+extern "C" __global__ void __launch_bounds__(512)
+    channel_norm_backward_whole(const T* g, const T* x, T* dx, const C* mean, const C* variance, const P* weight,
+        C* dweight, C* dbias, C eps, int of_batch, i64 channels, i64 inner, i64 groups) {
+  Load a[KEPT], b[KEPT];
+  const C centre = mean[blockIdx.x], rstd = C(1) / sqrt(variance[blockIdx.x] + eps), count = C(groups * V);
+  C sum = 0, dot = 0;
+#pragma unroll
+  for (int u = 0; u < KEPT; ++u) {
+    const i64 at = kept_group(u, channels, inner, groups);
+    if (at < 0) continue;
+    a[u] = load(g + at);
+    b[u] = load(x + at);
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const C d = wide(a[u].v[v]);
+      sum += d;
+      dot += d * (wide(b[u].v[v]) - centre);
+    }
+  }
+  sum = across_block(sum);
+  dot = across_block(dot);
+  if (threadIdx.x == 0) {
+    dweight[blockIdx.x] = dot * rstd;
+    dbias[blockIdx.x] = sum;
+  }
+  const C scale = weight_of(weight) * rstd, average = of_batch ? sum / count : C(0),
+          slope = of_batch ? dot * rstd * rstd / count : C(0);
+#pragma unroll
+  for (int u = 0; u < KEPT; ++u) {
+    const i64 at = kept_group(u, channels, inner, groups);
+    if (at < 0) continue;
+    Load r;
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      r.v[v] = cast<T>((wide(a[u].v[v]) - average - (wide(b[u].v[v]) - centre) * slope) * scale);
+    store(dx + at, r);
+  }
 }

@@ -181,7 +181,7 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
     means, variances = every(running_mean), every(running_var)
     y, *_ = _normalized(
         input.reshape(1, n * c, *input.shape[2:]), every(weight), every(bias), means, variances, use_input_stats,
-        momentum, eps,
+        momentum, eps, False,
     )  # fmt: skip
     with no_grad():
         for running, moved in ((running_mean, means), (running_var, variances)):
