@@ -256,7 +256,9 @@ ELSEWHERE = {
         "shim::channel_norm shim::mean_pool shim::mean_pool_backward".split(),
         "tests/shim_torch/ops/shim/test_image_kernels.py",
     ),
-    **dict.fromkeys("shim::lstm_layer shim::lstm_step".split(), "tests/shim_torch/ops/shim/test_recurrent_kernels.py"),
+    **dict.fromkeys(
+        "shim::lstm_layer shim::lstm_step shim::gru_step".split(), "tests/shim_torch/ops/shim/test_recurrent_kernels.py"
+    ),
     **dict.fromkeys(
         "shim::_outer shim::outer_backward_input shim::outer_backward_other".split(),
         "tests/shim_torch/ops/linalg/test_outer.py",

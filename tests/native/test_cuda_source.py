@@ -162,6 +162,7 @@ def of_losses_and_images():
         for loss in range(6):
             yield "pointwise_loss", {**own, "LOSS": loss}
         yield "class_loss", {**own, "V": 1}
+        yield "recurrent", {**own, "V": 1}
         yield "depthwise", {**own, "V": 1, "TAPS": 4}
         for part in (
             {"NORM": 0},

@@ -1,9 +1,10 @@
-// Kernels of CUDA tensors for the operators of neural networks: convolutions, norms, attention, dropout, cross entropy.
+// Kernels of CUDA tensors for the operators of neural networks: convolutions, norms, attention, recurrent steps, dropout, cross entropy.
 #include "cuda/attention.h"
 #include "cuda/channel_norm.h"
 #include "cuda/convolution.h"
 #include "cuda/norm.h"
 #include "cuda/random.h"
+#include "cuda/recurrent.h"
 #include "cuda/rows.h"
 #include "cuda/score_loss.h"
 #include "kernels/call.h"
@@ -21,6 +22,10 @@ void register_cuda_nn_kernels() {
   register_kernel<&norm_backward, kCuda>("norm_backward");
   register_kernel<&attention, kCuda>("attention");
   register_kernel<&attention_backward, kCuda>("attention_backward");
+  register_kernel<&lstm_step, kCuda>("lstm_step");
+  register_kernel<&lstm_step_backward, kCuda>("lstm_step_backward");
+  register_kernel<&gru_step, kCuda>("gru_step");
+  register_kernel<&gru_step_backward, kCuda>("gru_step_backward");
   register_kernel<&dropout, kCuda>("cuda_dropout");
   register_kernel<&cuda::bernoulli, kCuda>("bernoulli_at");
   register_kernel<&cuda::rrelu, kCuda>("rrelu_at");

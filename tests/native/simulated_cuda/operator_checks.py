@@ -66,6 +66,35 @@ def norms():
     assert launches(lambda: torch.autograd.grad(y, leaf, x, retain_graph=True)) == 1
 
 
+def cells():
+    """An LSTM's and a GRU's cell: two products and one kernel; in backward one, and what the products' gradients take."""
+    torch.manual_seed(0)
+    x = torch.randn(3, 5)
+    for cell, name in ((torch.nn.LSTMCell(5, 6), "shim::lstm_step"), (torch.nn.GRUCell(5, 6), "shim::gru_step")):
+        weights = [p.detach() for p in cell.parameters()]
+        state = torch.randn(3, 6), torch.randn(3, 6)
+        lstm = name == "shim::lstm_step"
+        f = torch.lstm_cell if lstm else torch.gru_cell
+
+        def step(x, h, c, *w, f=f, lstm=lstm):
+            return f(x, [h, c] if lstm else h, *w)
+
+        def slopes(*given, step=step, lstm=lstm):
+            given = [t.detach().requires_grad_() for t in given]
+            out = step(*given)
+            whole = (out[0] * 2 + out[1].sin()) if lstm else out * 2
+            return torch.autograd.grad(whole.sum(), [t for t in given if lstm or t is not given[2]])
+
+        natively(name, step, x, *state, *weights, exact=False)
+        found = natively(f"{name}_backward", slopes, x, *state, *weights, exact=False)
+        on_gpu = given([x, *state, *weights])
+        assert launches(lambda step=step, on_gpu=on_gpu: step(*on_gpu)) <= 3  # the products may be cuBLAS's
+        if lstm:  # of one of the results only
+            h = [t.detach().requires_grad_() for t in (x, *state, *weights)]
+            natively(f"{name}_backward", lambda *a: torch.autograd.grad(step(*a)[1].sum(), a[2]), *h, exact=False)
+        assert all(torch.isfinite(t.cpu()).all() for t in found)
+
+
 def losses():
     torch.manual_seed(0)
     scores, targets = torch.rand(6, 4), torch.randint(0, 4, (6,))

@@ -15,10 +15,19 @@ def linear(x: Any, w: Any, b: Any) -> Any:
     return aten.linear(x, w, b)
 
 
+def _unseen_on_cuda(*tensors: Any) -> bool:
+    """Whether a step's pointwise part may be one kernel there: of one floating dtype, nobody looking on."""
+    t = tensors[0]
+    return t.is_floating_point() and all(
+        _core.unseen_on_cuda(x) and x.dtype == t.dtype and x.dim() == t.dim() for x in tensors
+    )
+
+
 def lstm_step(gates: Any, state: Any, w: Any) -> Any:
     """The states (h, c) after a step of an LSTM; w: recurrent weight and bias, and the projection or None."""
     h, c = state
-    if gates.dtype in WIDE and c.dtype == gates.dtype and c.dim() == gates.dim() and _core.unseen(gates, h, c):
+    plain = gates.dtype in WIDE and c.dtype == gates.dtype and c.dim() == gates.dim() and _core.unseen(gates, h, c)
+    if plain or _unseen_on_cuda(gates, h, c):
         h, c, _ = shim.lstm_step(gates, linear(h, w[0], w[1]), c)
         return (h if w[2] is None else h.matmul(w[2].t())), c
     i, f, g, o = (gates + linear(h, w[0], w[1])).chunk(4, -1)
@@ -30,8 +39,11 @@ def lstm_step(gates: Any, state: Any, w: Any) -> Any:
 def gru_step(gates: Any, state: Any, w: Any) -> Any:
     """The state (h,) after a step of a GRU."""
     (h,) = state
+    more = linear(h, w[0], w[1])
+    if _unseen_on_cuda(gates, more, h):
+        return (shim.gru_step(gates, more, h)[0],)
     r, z, n = gates.chunk(3, -1)
-    hr, hz, hn = linear(h, w[0], w[1]).chunk(3, -1)
+    hr, hz, hn = more.chunk(3, -1)
     update = (z + hz).sigmoid()
     new = (n + (r + hr).sigmoid() * hn).tanh()
     return (new + update * (h - new),)

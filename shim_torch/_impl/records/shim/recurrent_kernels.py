@@ -1,4 +1,4 @@
-"""Operators of our own (``torch.ops.shim``) for recurrent steps on the CPU, one kernel each; bodies are their references."""
+"""Operators of our own (``torch.ops.shim``) for recurrent steps, one kernel each; bodies are their references."""
 
 from __future__ import annotations
 
@@ -85,6 +85,70 @@ def lstm_step_backward(xp, grad_h, grad_cell, gates, before, after):
     through = (0 if grad_cell is None else grad_cell) + gh * o * (1 - t * t)
     parts = [through * g * i * (1 - i), through * before * f * (1 - f), through * i * (1 - g * g), gh * t * o * (1 - o)]
     return xp.concatenate(parts, axis=-1), through * f
+
+
+# --- a step of a GRU, on CUDA --------------------------------------------------------------------------------------------
+
+
+def _gru_by_steps(g: Any, gates: Any, more: Any, state: Any) -> tuple[Any, Any, Any]:
+    """The gradients in tensor operations, from the inputs, so that they can be differentiated."""
+    (r, z, n), (hr, hz, hn) = gates.chunk(3, -1), more.chunk(3, -1)
+    r, z = (r + hr).sigmoid(), (z + hz).sigmoid()
+    new = (n + r * hn).tanh()
+    of_new = g * (1 - z) * (1 - new * new)
+    shared = [of_new * hn * r * (1 - r), g * (state - new) * z * (1 - z)]
+    return torch.cat([*shared, of_new], -1), torch.cat([*shared, of_new * r], -1), g * z
+
+
+def _gru_grads(g0, gates, more, state, result1):
+    if _core.is_grad_enabled():
+        return _gru_by_steps(g0, gates, more, state)
+    return shim.gru_step_backward(g0, result1, state)
+
+
+def _gru_grad(k: int) -> Any:
+    return lambda g0, gates, more, state, result1: _gru_grads(g0, gates, more, state, result1)[k]
+
+
+@op(
+    "shim::gru_step(Tensor gates, Tensor more, Tensor state) -> (Tensor, Tensor)",
+    shape=lambda state: [state.shape, (*state.shape[:-1], 4 * state.shape[-1])],
+    dtype=lambda state: (state.dtype, [state.dtype] * 2),
+    native="gru_step",
+    differentiable=(0,),
+    gradient_name="ThnnFusedGruCellBackward0",
+    grad={name: _gru_grad(k) for k, name in enumerate(("gates", "more", "state"))},
+    fused={
+        "gates, more, state": _gru_grads,
+        "gates, more": lambda g0, gates, more, state, result1: _gru_grads(g0, gates, more, state, result1)[:2],
+    },
+    **_SHIM,
+)
+def gru_step(xp, gates, more, state):
+    """The next state of gates of the input and of the state (..., 3 n), which are reset, update and new; and what the gradients read."""
+    (r, z, n), (hr, hz, hn) = xp.split(gates, 3, axis=-1), xp.split(more, 3, axis=-1)
+    r, z = 1 / (1 + xp.exp(-(r + hr))), 1 / (1 + xp.exp(-(z + hz)))
+    new = xp.tanh(n + r * hn)
+    return new + z * (state - new), xp.concatenate([r, z, new, hn], axis=-1)
+
+
+@op(
+    "shim::gru_step_backward(Tensor grad_output, Tensor kept, Tensor state) -> (Tensor, Tensor, Tensor)",
+    shape=lambda state: [*[(*state.shape[:-1], 3 * state.shape[-1])] * 2, state.shape],
+    dtype=lambda state: (state.dtype, [state.dtype] * 3),
+    native="gru_step_backward",
+    **_SHIM,
+)
+def gru_step_backward(xp, grad_output, kept, state):
+    """The gradients of ``gru_step`` by both gates and by the state."""
+    r, z, new, hn = xp.split(kept, 4, axis=-1)
+    of_new = grad_output * (1 - z) * (1 - new * new)
+    shared = [of_new * hn * r * (1 - r), grad_output * (state - new) * z * (1 - z)]
+    return (
+        xp.concatenate([*shared, of_new], axis=-1),
+        xp.concatenate([*shared, of_new * r], axis=-1),
+        grad_output * z,
+    )
 
 
 # --- all steps of a layer ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The CPU kernel of an LSTM's layer, against its body and against single steps; its gradients, twice."""
+"""An LSTM's layer, its CPU kernel against single steps, and a GRU's step; their gradients, twice."""
 
 from __future__ import annotations
 
@@ -52,3 +52,16 @@ def test_module_is_what_its_cells_give(options):
             state = cell(x[:, k] if options else x[k], state)
             assert torch.allclose(y[:, k] if options else y[k], state[0], atol=1e-6)
         assert torch.allclose(c[0], state[1], atol=1e-6)
+
+
+def test_step_of_a_gru():
+    torch.manual_seed(0)
+    cell = torch.nn.GRUCell(4, 6, dtype=torch.float64)
+    x, h = (torch.randn(3, n, dtype=torch.float64, requires_grad=True) for n in (4, 6))
+    gates = torch.nn.functional.linear(x, cell.weight_ih, cell.bias_ih)
+    more = torch.nn.functional.linear(h, cell.weight_hh, cell.bias_hh)
+    assert torch.allclose(torch.ops.shim.gru_step(gates, more, h)[0], cell(x, h))
+    tensors = [t.detach().requires_grad_() for t in (gates, more, h)]
+    assert torch.autograd.gradcheck(lambda *t: torch.ops.shim.gru_step(*t)[0], tensors)
+    assert torch.autograd.gradgradcheck(lambda *t: torch.ops.shim.gru_step(*t)[0], tensors)
+    assert torch.autograd.gradcheck(lambda g, m: torch.ops.shim.gru_step(g, m, h.detach())[0], tensors[:2])
