@@ -280,7 +280,8 @@ ELSEWHERE = {
     ),
     "shim::shuffle_pixels": "tests/shim_torch/ops/image/test_pixel_shuffling.py",
     **dict.fromkeys(
-        "shim::resample_dim_backward shim::resample_dim".split(), "tests/shim_torch/ops/shim/test_resampling.py"
+        "shim::resample_dim_backward shim::resample_dim shim::nearest shim::nearest_backward".split(),
+        "tests/shim_torch/ops/shim/test_resampling.py",
     ),
     **dict.fromkeys(
         "normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor".split(),

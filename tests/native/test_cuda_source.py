@@ -180,6 +180,8 @@ def of_losses_and_images():
         yield "each", {**own, **functors, "OP": "sqrt_", "N_IN": 1, "EXTRA": 0, "K2": 0, "K3": 0}
         for part in ({}, {"KIND": 1}, {"KIND": 2}, {"KIND": 3}, {"PADDING": 0}, {"PADDING": 2}):
             yield "images", {**own, "V": 1, **part}
+        for kind in (0, 2):
+            yield "images", {**own, "KIND": kind}
         yield "channels", {**own, "P": t}
         if t == compute:
             yield "ctc_loss", {**own, "V": 1}

@@ -4,6 +4,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/entries/images.h"
+#include "cuda/entries/resize.h"
 #include "cuda/entries/sample_grid.h"
 #include "cuda/reasons.h"
 #include "ops/kernels.h"
@@ -99,9 +100,10 @@ Outcome<Tensor> box_mean_backward(const Tensor& g, const Sides& s, bool include_
   Tensor out = planes_like(g, s, true, g->dtype());
   if (const char* why = no_means(g, out, divisor)) return NotMine{why};
   if (!out->numel()) return out;
-  const auto f = plane_kernel<entries::images::box_mean_backward>(g->dtype(), nullptr, 0, device);
+  const int vector = vector_for(s.of[2].size, {&out});
+  const auto f = plane_kernel<entries::images::box_mean_backward>(g->dtype(), nullptr, 0, device, vector);
   if (!f) return kNotCompiled;
-  uint32_t n = uint32_t(out->numel());
+  uint32_t n = uint32_t(out->numel() / vector);
   launch_each(f, n, device, g->data(), out->data(), n, include_pad, int(divisor), s.of[0], s.of[1], s.of[2]);
   return out;
 }
@@ -113,13 +115,14 @@ template <class C> struct Stretched {
   alignas(sizeof(C)) C scale;
 };
 
-template <class C>
-void stretch(
-    Kernel<entries::images::resize> f, const Tensor& x, const Tensor& out, Inner inner, const Stretch (&sides)[3]) {
+template <class C, class F> void with_sides(const Stretch (&sides)[3], F&& f) {
   Stretched<C> s[3];
   for (int d = 0; d < 3; ++d) s[d] = {sides[d].size, sides[d].out, sides[d].aligned, C(sides[d].scale)};
-  uint32_t n = uint32_t(out->numel() / inner.vector);
-  launch_each(f, n, x->device().index, x->data(), out->data(), n, inner.groups, s[0], s[1], s[2]);
+  f(s[0], s[1], s[2]);
+}
+// f(sides as kernels of t take them).
+template <class F> void with_sides_of(DType t, const Stretch (&sides)[3], F&& f) {
+  t == DType::f64 ? with_sides<double>(sides, f) : with_sides<float>(sides, f);
 }
 
 }  // namespace
@@ -130,10 +133,41 @@ Outcome<Tensor> resize(Stretching how, const Tensor& x, const Stretch (&sides)[3
   const Tensor out = empty(sizes, x->dtype(), x->device());
   if (const char* why = unfit({&x, &out})) return NotMine{why};
   if (!out->numel()) return out;
+  const int device = x->device().index;
+  if (x->dim() == 4 && how != Stretching::cubic) {
+    const int vector = vector_for(sides[2].out, {&out});
+    const auto f = plane_kernel<entries::resize::resize_rows>(x->dtype(), "KIND", int(how), device, vector);
+    if (!f) return kNotCompiled;
+    const int64_t planes = sizes[0], n = out->numel() / planes / vector, blocks = blocks_for(n);
+    // What is computed once serves up to eight planes, while the multiprocessors have enough threads.
+    const int64_t apart = std::clamp((132 * 8 + blocks - 1) / blocks, (planes + 7) / 8, planes);
+    with_sides_of(x->dtype(), sides, [&](const auto& a, const auto& b, const auto& c) {
+      launch(f, {blocks, std::min(apart, kMostRows), 256}, device, x->data(), out->data(), uint32_t(n),
+          uint32_t(planes), a, b, c);
+    });
+    return out;
+  }
   const Inner inner = inner_of(x, out);
-  const auto f = plane_kernel<entries::images::resize>(x->dtype(), "KIND", int(how), x->device().index, inner.vector);
+  const auto f = plane_kernel<entries::resize::resize>(x->dtype(), "KIND", int(how), device, inner.vector);
   if (!f) return kNotCompiled;
-  x->dtype() == DType::f64 ? stretch<double>(f, x, out, inner, sides) : stretch<float>(f, x, out, inner, sides);
+  const uint32_t n = uint32_t(out->numel() / inner.vector);
+  with_sides_of(x->dtype(), sides, [&](const auto& a, const auto& b, const auto& c) {
+    launch_each(f, n, device, x->data(), out->data(), n, inner.groups, a, b, c);
+  });
+  return out;
+}
+
+Outcome<Tensor> nearest_backward(bool exact, const Tensor& g, const Stretch (&sides)[3]) {
+  const Tensor out = empty(Dims{g->sizes()[0], sides[0].size, sides[1].size, sides[2].size}, g->dtype(), g->device());
+  if (const char* why = unfit({&g, &out})) return NotMine{why};
+  if (!out->numel()) return out;
+  const int device = g->device().index, vector = vector_for(sides[2].size, {&out});
+  const auto f = plane_kernel<entries::resize::nearest_backward>(g->dtype(), "KIND", exact, device, vector);
+  if (!f) return kNotCompiled;
+  const uint32_t n = uint32_t(out->numel() / vector);
+  with_sides_of(g->dtype(), sides, [&](const auto& a, const auto& b, const auto& c) {
+    launch_each(f, n, device, g->data(), out->data(), n, a, b, c);
+  });
   return out;
 }
 

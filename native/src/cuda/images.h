@@ -26,6 +26,8 @@ struct Stretch {
   double scale = 1;
 };  // `scale`: places of the source for one of the result
 Outcome<Tensor> resize(Stretching, const Tensor& x, const Stretch (&sides)[3]);
+// The gradient of resize() to the nearest by contiguous planes; g is of the sides' out sizes.
+Outcome<Tensor> nearest_backward(bool exact, const Tensor& g, const Stretch (&sides)[3]);
 
 // Along a dim, element i is the sum over k of weights[i, k] self[indices[i, k]]; an index below 0 ends its row. Indices
 // are int64, weights of self's dtype.

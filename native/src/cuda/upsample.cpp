@@ -31,7 +31,44 @@ Outcome<Tensor> upsample_by_list(const Upsampling& u, const Tensor& self, std::o
   return upsample(u, self, size, align_corners, factors);
 }
 
+// The sides of planes whose n last dims are `size` in `x` (or `backward` to it), with the places of the source for one of the result.
+const char* nearest_sides(
+    const Tensor& x, IntArrayRef size, std::span<const double> scales, bool backward, Stretch (&s)[3]) {
+  const int n = int(size.size());
+  if (const char* why = not_floats({&x})) return why;
+  if (n < 1 || n > 3 || x->dim() != n + 2 || scales.size() != size.size()) return kOtherSizes.reason;
+  if (x->numel() > INT32_MAX) return kTooMany.reason;
+  for (int i = 0; i < n; ++i) {
+    const int64_t own = x->sizes()[size_t(i + 2)], other = size[size_t(i)];
+    if (other < 1 || other >= kMostSide || !(scales[size_t(i)] > 0)) return kOtherSizes.reason;
+    s[3 - n + i] = {int(backward ? other : own), int(backward ? own : other), 0, scales[size_t(i)]};
+  }
+  return nullptr;
+}
+Outcome<Tensor> nearest_of(
+    const Tensor& given, IntArrayRef size, std::span<const double> scales, bool exact, bool backward) {
+  Stretch s[3];
+  if (const char* why = nearest_sides(given, size, scales, backward, s)) return NotMine{why};
+  const Tensor t = contiguous(given);
+  const int64_t planes = t->sizes()[0] * t->sizes()[1];
+  const Tensor x =
+      view(*t, backward ? Dims{planes, s[0].out, s[1].out, s[2].out} : Dims{planes, s[0].size, s[1].size, s[2].size});
+  const auto out =
+      backward ? nearest_backward(exact, x, s) : resize(exact ? Stretching::nearest_exact : Stretching::nearest, x, s);
+  if (!out) return out.why();
+  Dims sizes{t->sizes()[0], t->sizes()[1]};
+  sizes.insert(sizes.end(), size.begin(), size.end());
+  return view(**out, sizes);
+}
+
 }  // namespace
+
+Outcome<Tensor> nearest(const Tensor& x, IntArrayRef size, std::span<const double> scales, bool exact) {
+  return nearest_of(x, size, scales, exact, false);
+}
+Outcome<Tensor> nearest_slope(const Tensor& g, IntArrayRef size, std::span<const double> scales, bool exact) {
+  return nearest_of(g, size, scales, exact, true);
+}
 
 Outcome<Tensor> upsample(const Upsampling& u, const Tensor& x, std::optional<IntArrayRef> given, bool align_corners,
     std::span<const Factor> factors) {

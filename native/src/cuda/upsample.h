@@ -18,6 +18,11 @@ using Factor = std::optional<double>;  // how many times as large a dim becomes
 Outcome<Tensor> upsample(const Upsampling&, const Tensor& self, std::optional<IntArrayRef> size, bool align_corners,
     std::span<const Factor> factors);
 
+// shim::nearest: a dim's result o reads floor(scale * o), or of scale * (o + 1/2) where `exact`; and its gradient by what has
+// these sizes.
+Outcome<Tensor> nearest(const Tensor& x, IntArrayRef size, std::span<const double> scales, bool exact);
+Outcome<Tensor> nearest_slope(const Tensor& g, IntArrayRef size, std::span<const double> scales, bool exact);
+
 // The operators' own arguments: a factor a dim, or with `vec` all in one list.
 template <size_t> using FactorOf = Factor;
 template <class Indices> struct Upsample;

@@ -65,6 +65,8 @@ void register_cuda_image_kernels() {
   register_upsamplings();
   register_pools();
   register_kernel<&cuda::resample_dim, kCuda>("weighted_taps");
+  register_kernel<&cuda::nearest, kCuda>("nearest");
+  register_kernel<&cuda::nearest_slope, kCuda>("nearest_backward");
   register_kernel<&cuda::sample_grid, kCudaWithoutHistory>("grid_sampler");
   register_kernel<&cuda::sample_grid, kCuda>("sample_grid");
   register_kernel<&cuda::sample_grid_backward, kCuda>("sample_grid_backward");

@@ -185,6 +185,45 @@ def pools():
             assert _core.suggest_memory_format(t) == _core.suggest_memory_format(x)
 
 
+def sizes():
+    """Planes at other sizes, some neighbours of a row a thread, several planes a thread; the nearest's and means' gradients."""
+    torch.manual_seed(0)
+
+    def slope(f, x, g):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(f(x), x, g)[0]
+
+    volume, image = torch.randn(2, 9, 3, 4, 6), torch.randn(2, 3, 9, 8)
+    cases = (
+        (volume, "nearest", (6, 8, 12), {}),
+        (volume, "trilinear", (5, 7, 8), {}),
+        (image, "nearest", (18, 16), {}),
+        (image, "nearest", (5, 4), {}),
+        (image, "nearest-exact", (13, 12), {}),
+        (image, "bilinear", (11, 12), {"align_corners": True}),
+    )
+    for x, mode, size, more in cases:
+        resized = lambda t, s=size, m=mode, more=more: F.interpolate(t, s, mode=m, **more)
+        kind = {"nearest-exact": "_upsample_nearest_exact"}.get(mode, f"upsample_{mode}")
+        with torch.no_grad():
+            natively(f"aten::{kind}{x.dim() - 2}d", resized, x, exact=mode.startswith("nearest"))
+        if mode.startswith("nearest"):
+            back = lambda t, g, f=resized: slope(f, t, g)
+            natively("shim::nearest_backward", back, x, torch.randn(*x.shape[:2], *size), exact=False)
+            leaf = x.cuda().requires_grad_()
+            assert launches(lambda leaf=leaf, f=resized: f(leaf)) == 1
+    wide = F.interpolate(image.cuda(), scale_factor=2.5, recompute_scale_factor=False)
+    torch.testing.assert_close(wide.cpu(), F.interpolate(image, scale_factor=2.5), rtol=0, atol=0)
+    for f, size in (
+        (lambda t: F.avg_pool2d(t, 3, 2, 1), (5, 4)),
+        (lambda t: F.avg_pool2d(t, (2, 3), 2, 1, True, False), (5, 5)),
+        (lambda t: F.adaptive_avg_pool2d(t, (3, 4)), (3, 4)),
+    ):
+        back = lambda t, g, f=f: slope(f, t, g)
+        natively("shim::mean_pool_backward", back, image, torch.randn(2, 3, *size), exact=False)
+    natively("aten::adaptive_avg_pool2d", lambda t: F.adaptive_avg_pool2d(t, (4, 3)), image, exact=False)
+
+
 def declines():
     """What no kernel takes is left to the body, for which there is no CuPy here, and counted."""
     sys.modules["cupy"] = None  # type: ignore[assignment]

@@ -11,9 +11,18 @@ struct Side {
 struct Box {
   int first, last, counted;
 };  // `counted`: how many places a mean is of, padding too
+// a * b / c and (a * b + c - 1) / c: 64 bits are divided where 32 do not hold the product.
+__device__ inline int floor_part(int a, int b, int c) {
+  const u64 product = u64(u32(a)) * u32(b);
+  return product >> 32 ? int(product / u32(c)) : int(u32(product) / u32(c));
+}
+__device__ inline int ceil_part(int a, int b, int c) {
+  const u64 product = u64(u32(a)) * u32(b) + u32(c - 1);
+  return product >> 32 ? int(product / u32(c)) : int(u32(product) / u32(c));
+}
 __device__ inline Box box_of(const Side& s, int o) {
   if (s.adaptive) {
-    const int first = int(i64(o) * s.size / s.out), last = int(((i64(o) + 1) * s.size + s.out - 1) / s.out);
+    const int first = floor_part(o, s.size, s.out), last = ceil_part(o + 1, s.size, s.out);
     return {first, last, last - first};
   }
   const int start = o * s.stride - s.padding, reach = s.dilation * (s.kernel - 1) + 1,
@@ -111,34 +120,44 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 // The results whose boxes hold place `at`.
 __device__ inline void holders(const Side& s, int at, int* first, int* last) {
+  *first = 0;
+  *last = 1;
+  if (s.size == 1 && s.out == 1) return;
   if (s.adaptive) {
-    *first = int(i64(at) * s.out / s.size);
-    *last = int((i64(at + 1) * s.out + s.size - 1) / s.size);
+    *first = floor_part(at, s.out, s.size);
+    *last = ceil_part(at + 1, s.out, s.size);
     return;
   }
   const int over = at + s.padding - s.kernel + 1;
   *first = over <= 0 ? 0 : (over + s.stride - 1) / s.stride;
   *last = min((at + s.padding) / s.stride + 1, s.out);
 }
+// `n` groups of V neighbours in a row.
 extern "C" __global__ void __launch_bounds__(256)
     box_mean_backward(const T* g, T* dx, u32 n, int include, int divisor, Side a, Side b, Side c) {
   EACH(n) {
-    const Spot s = spot_of(k, a.size, b.size, c.size);
+    const Spot s = spot_of(k, a.size, b.size, c.size / V);
     const T* from = g + i64(s.plane) * a.out * b.out * c.out;
-    int d0, d1, h0, h1, w0, w1;
+    int d0, d1, h0, h1, w0[V], w1[V];
     holders(a, s.d, &d0, &d1);
     holders(b, s.h, &h0, &h1);
-    holders(c, s.w, &w0, &w1);
-    C sum = 0;
+#pragma unroll
+    for (int e = 0; e < V; ++e) holders(c, s.w * V + e, &w0[e], &w1[e]);
+    C sum[V] = {};
     for (int d = d0; d < d1; ++d) {
       const Box p = box_of(a, d);
       for (int h = h0; h < h1; ++h) {
         const Box q = box_of(b, h);
-        for (int w = w0; w < w1; ++w)
-          sum += wide(from[(d * b.out + h) * c.out + w]) / share(p, q, box_of(c, w), include, divisor);
+        const T* line = from + (d * b.out + h) * c.out;
+#pragma unroll
+        for (int e = 0; e < V; ++e)
+          for (int w = w0[e]; w < w1[e]; ++w) sum[e] += wide(line[w]) / share(p, q, box_of(c, w), include, divisor);
       }
     }
-    dx[k] = cast<T>(sum);
+    Load given;
+#pragma unroll
+    for (int e = 0; e < V; ++e) given.v[e] = cast<T>(sum[e]);
+    reinterpret_cast<Load*>(dx)[k] = given;
   }
 }
 
@@ -160,88 +179,5 @@ extern "C" __global__ void __launch_bounds__(256) weigh_lines(
   }
 }
 
-// --- other sizes ----------------------------------------------------------------------------------------------------------
-
-#ifdef KIND
-struct Stretch {
-  int size, out, aligned;
-  C scale;
-};  // `scale`: places of the source for one of the result
-constexpr int kTaps = KIND == 3 ? 4 : KIND == 2 ? 2 : 1;
-struct Taps {
-  int at[kTaps];
-  C weight[kTaps];
-};
-__device__ inline Taps taps_of(const Stretch& s, int o) {
-  Taps t;
-  if constexpr (KIND < 2) {
-    const float place = KIND ? (float(o) + 0.5f) * float(s.scale) : float(o) * float(s.scale);
-    t.at[0] = max(0, min(int(floorf(place)), s.size - 1));
-    t.weight[0] = 1;
-  } else {
-    C place = s.aligned ? C(o) * s.scale : (C(o) + C(0.5)) * s.scale - C(0.5);
-    if (KIND == 2 && place < C(0)) place = 0;
-    const C low = floor(place);
-    if constexpr (KIND == 2) {
-      const int first = min(int(low), s.size - 1);
-      t.at[0] = first;
-      t.at[1] = min(first + 1, s.size - 1);
-      t.weight[1] = place - C(first);
-      t.weight[0] = C(1) - t.weight[1];
-    } else {
-      // Cubic convolution (Keys 1981) of a = -3/4, in the distances to both neighbours.
-      const C a = C(-0.75), x = place - low, y = C(1) - x;
-      t.weight[0] = a * x * y * y;
-      t.weight[1] = C(1) + x * x * ((a + C(2)) * x - (a + C(3)));
-      t.weight[2] = C(1) + y * y * ((a + C(2)) * y - (a + C(3)));
-      t.weight[3] = a * x * x * y;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) t.at[i] = max(0, min(int(low) - 1 + i, s.size - 1));
-    }
-  }
-  return t;
-}
-// `n` and `inner` as those of pools.
-extern "C" __global__ void __launch_bounds__(256)
-    resize(const T* x, T* out, u32 n, u32 inner, Stretch a, Stretch b, Stretch c) {
-  EACH(n) {
-    const u32 spot = k / inner;
-    const Spot s = spot_of(spot, a.out, b.out, c.out);
-    const Load* from =
-        reinterpret_cast<const Load*>(x) + i64(s.plane) * a.size * b.size * c.size * inner + (k - spot * inner);
-    const Taps q = taps_of(b, s.h), r = taps_of(c, s.w);
-    if constexpr (KIND < 2) {
-      const u32 here = (taps_of(a, s.d).at[0] * b.size + q.at[0]) * c.size + r.at[0];
-      reinterpret_cast<Load*>(out)[k] = from[here * inner];
-    } else {
-      const bool flat = a.out == 1 && a.size == 1;
-      const Taps p = flat ? Taps() : taps_of(a, s.d);
-      C sum[V] = {};
-      for (int d = 0; d < (flat ? 1 : kTaps); ++d) {
-        C plane[V] = {};
-        const int base = flat ? 0 : p.at[d] * b.size;
-#pragma unroll
-        for (int h = 0; h < kTaps; ++h) {
-          C row[V] = {};
-#pragma unroll
-          for (int w = 0; w < kTaps; ++w) {
-            const Load y = from[u32((base + q.at[h]) * c.size + r.at[w]) * inner];
-#pragma unroll
-            for (int e = 0; e < V; ++e) row[e] += r.weight[w] * wide(y.v[e]);
-          }
-#pragma unroll
-          for (int e = 0; e < V; ++e) plane[e] += q.weight[h] * row[e];
-        }
-#pragma unroll
-        for (int e = 0; e < V; ++e) sum[e] += flat ? plane[e] : p.weight[d] * plane[e];
-      }
-      Load given;
-#pragma unroll
-      for (int e = 0; e < V; ++e) given.v[e] = cast<T>(sum[e]);
-      reinterpret_cast<Load*>(out)[k] = given;
-    }
-  }
-}
-#endif
-
+#include "cuda/kernels/resize.cuh"
 #include "cuda/kernels/sample_grid.cuh"

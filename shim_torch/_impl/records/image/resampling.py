@@ -8,7 +8,7 @@ from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import widened
 from shim_torch._impl.records.shared.interpolation import cubic_weights
 from shim_torch._impl.records.shared.taps import separable, taps_here
-from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.formats import gradient_like_results
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import NARROW
@@ -39,7 +39,7 @@ def _check(self: Any, n: int, output_size: Any) -> None:
         raise NotImplementedError(f"upsampling is not implemented for '{_core.scalar_name(self.dtype)}'")
 
 
-def _scale(size: int, out: int, given: float | None, align_corners: bool) -> float:
+def _scale(size: int, out: int, given: float | None, align_corners: bool = False) -> float:
     if align_corners:
         return (size - 1) / (out - 1) if out > 1 else 0.0
     return 1.0 / given if given is not None and given > 0 else size / out
@@ -49,8 +49,9 @@ def _nearest(self: Any, output_size: Any, scales: Any, exact: bool) -> Any:
     _check(self, len(output_size), output_size)
     if len(output_size) == 2 and not exact:  # of images, a dim that keeps its size is copied, whatever factor is given
         scales = [None if n == m else f for n, m, f in zip(output_size, self.shape[2:], scales, strict=True)]
-    found = _resized(self, output_size, scales, _nearest_taps, exact)
-    if found is not None:
+    if self.is_floating_point() and self.numel() and self.is_contiguous() and _core.unseen_on_cuda(self):
+        return shim.nearest(self, list(output_size), [*map(_scale, self.shape[2:], output_size, scales)], exact)
+    if (found := _resized(self, output_size, scales, _nearest_taps, exact)) is not None:
         return found
     x = self
     for i, (out, given) in enumerate(zip(output_size, scales, strict=True)):

@@ -63,6 +63,48 @@ def resample_dim_backward(xp, grad_output, dim, size, places, weights):
     return xp.moveaxis(xp.tensordot(grad_output, matrix, axes=(dim, 0)), -1, dim)
 
 
+# --- the nearest, on CUDA ------------------------------------------------------------------------------------------------
+
+
+def _nearest_places(xp: Any, size: int, out: int, scale: float, exact: bool) -> Any:
+    at = xp.arange(out, dtype="float32")
+    return xp.clip(xp.floor((at + 0.5 if exact else at) * xp.float32(scale)).astype("int64"), 0, size - 1)
+
+
+@op(
+    "shim::nearest(Tensor self, int[] size, float[] scales, bool exact) -> Tensor",
+    shape=lambda self, size: (*self.shape[:2], *size),
+    dtype=lambda self: self.dtype,
+    native="nearest",
+    grad={"self": lambda g, self_shape, scales, exact: shim.nearest_backward(g, self_shape[2:], scales, exact)},
+    **_SHIM,
+)
+def nearest(xp, self, size, scales, exact):
+    """(N, C, *) at another size: along a dim, result o is floor(scale o) of ``self``, or of scale (o + 1/2) where ``exact``."""
+    for dim, (out, scale) in enumerate(zip(size, scales, strict=True), 2):
+        self = xp.take(self, _nearest_places(xp, self.shape[dim], out, scale, exact), axis=dim)
+    return self
+
+
+@op(
+    "shim::nearest_backward(Tensor grad_output, int[] size, float[] scales, bool exact) -> Tensor",
+    shape=lambda grad_output, size: (*grad_output.shape[:2], *size),
+    dtype=lambda grad_output: grad_output.dtype,
+    native="nearest_backward",
+    grad={
+        "grad_output": lambda g, grad_output_shape, scales, exact: shim.nearest(g, grad_output_shape[2:], scales, exact)
+    },
+    **_SHIM,
+)
+def nearest_backward(xp, grad_output, size, scales, exact):
+    """The gradient of ``nearest`` by a ``self`` whose dims behind the channels are ``size``."""
+    for dim, (n, scale) in enumerate(zip(size, scales, strict=True), 2):
+        at = _nearest_places(xp, n, grad_output.shape[dim], scale, exact)
+        reads = (at == xp.arange(n)[:, None]).astype(grad_output.dtype)
+        grad_output = xp.moveaxis(xp.tensordot(grad_output, reads, axes=(dim, 1)), -1, dim)
+    return grad_output
+
+
 # --- grids --------------------------------------------------------------------------------------------------------------
 
 

@@ -144,3 +144,15 @@ def test_tables_are_made_on_the_host_whatever_the_default_device_is():
             assert {t.device.type for t in tables[default]} == {"cpu"}
     torch.testing.assert_close(tables["meta"][1].sum(1), torch.ones(5))
     torch.testing.assert_close(tables["meta"][3].sum(), torch.tensor(5.0))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(("sizes", "out"), [((5,), (7,)), ((4, 6), (8, 3)), ((3, 2, 5), (2, 5, 5))])
+def test_nearest(sizes, out, exact):
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, *sizes, dtype=torch.float64, requires_grad=True)
+    scales = [a / b for a, b in zip(sizes, out, strict=True)]
+    run = lambda t: torch.ops.shim.nearest(t, out, scales, exact)
+    assert torch.equal(run(x), F.interpolate(x, out, mode="nearest-exact" if exact else "nearest"))
+    assert torch.autograd.gradcheck(run, x)
+    assert torch.autograd.gradgradcheck(run, x)
