@@ -163,6 +163,7 @@ def of_losses_and_images():
             yield "pointwise_loss", {**own, "LOSS": loss}
         yield "class_loss", {**own, "V": 1}
         yield "recurrent", {**own, "V": 1}
+        yield "dot", own
         yield "depthwise", {**own, "V": 1, "TAPS": 4}
         for part in (
             {"NORM": 0},

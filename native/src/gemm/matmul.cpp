@@ -1,6 +1,7 @@
 // torch.mm, mv, bmm, addmm, baddbmm and matmul by way of one problem description.
 #include "cpu/dot_products.h"
 #include "gemm/cuda_kernels.h"
+#include "ops/cuda_kernels.h"
 #include "ops/linear.h"
 #include "gemm/operands.h"
 #include "ops/gemm_settings.h"
@@ -8,6 +9,8 @@
 
 namespace shim::gemm {
 namespace {
+
+constexpr int64_t kLongVector = 1 << 16;
 
 // d = alpha a b + beta d into `out`, which has a.rows x b.cols elements a batch.
 bool multiply(const Matrix& a, const Matrix& b, const Tensor& out, double alpha = 1, double beta = 0) {
@@ -155,6 +158,10 @@ Tensor addmm_activation(
 
 Tensor matmul(const Tensor& a0, const Tensor& b0) {
   if (!can_launch(a0->device(), a0->dtype())) return {};
+  // A product of one row and one column is few blocks' work in a library made for matrices.
+  if (a0->dim() == 1 && b0->dim() == 1 && a0->numel() >= kLongVector && a0->device().is_cuda() && a0->is_contiguous() &&
+      b0->is_contiguous() && !a0->has_math_bits() && !b0->has_math_bits())
+    if (Tensor found = cuda::dot(a0, b0)) return found;
   Tensor a = widened(a0), b = widened(b0);
   const DType dtype = a0->dtype();
   if (b->dim() > 2 || (a->dim() == 1 && b->dim() > 2)) return matmul_batched(a, b, dtype);

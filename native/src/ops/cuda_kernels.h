@@ -24,6 +24,8 @@ int current_device();           // of this thread; 0 until something else is set
 // `reduced[d]`: whether dimension d goes. `out` has the kept dimensions, in order, contiguous, and any dtype; computed in
 // `compute`, divided by `divisor`. False where there is no kernel.
 bool reduce(Reduction, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor);
+// The dot product of contiguous vectors of one dtype and length; null where there is no kernel.
+Tensor dot(const Tensor& a, const Tensor& b);
 // Both contiguous, the last dimension is the one; computed in `compute`.
 bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute);
 

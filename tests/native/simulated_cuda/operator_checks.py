@@ -224,6 +224,21 @@ def sizes():
     natively("aten::adaptive_avg_pool2d", lambda t: F.adaptive_avg_pool2d(t, (4, 3)), image, exact=False)
 
 
+def dots():
+    """Long vectors: two kernels of ours, of any beginning and end."""
+    for n, dtype in ((1 << 16, torch.float32), (70001, torch.float32), (66666, torch.bfloat16)):
+        x, y = torch.rand(n + 1).to(dtype), torch.rand(n + 1).to(dtype) - 0.5
+        whole = x.double(), y.double()
+        for begin in (0, 1):
+            found = torch.dot(x.cuda()[begin:], y.cuda()[begin:])
+            expected = torch.dot(whole[0][begin:], whole[1][begin:])
+            assert found.dtype == dtype and found.shape == ()
+            scale = float((whole[0] * whole[1].abs()).sum())
+            error = abs(float(found.cpu()) - float(expected))
+            assert error <= scale * 1e-6 + abs(float(expected)) * torch.finfo(dtype).eps, (n, dtype, begin, error)
+        assert launches(lambda a=x.cuda(), b=y.cuda(): a @ b) == 2
+
+
 def declines():
     """What no kernel takes is left to the body, for which there is no CuPy here, and counted."""
     sys.modules["cupy"] = None  # type: ignore[assignment]
