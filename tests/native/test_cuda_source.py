@@ -185,6 +185,7 @@ def of_losses_and_images():
             yield "images", {**own, "KIND": kind}
         yield "channels", {**own, "P": t}
         if t == compute:
+            yield "decompositions", {**own, "V": 1, "ROWS": 96 if t == "double" else 128}
             yield "ctc_loss", {**own, "V": 1}
         yield "embedding_bag", {**own, "INDEX": "int" if vector > 2 else "i64"}
         yield "cross_polar", {"ELEMENT": t, "C": compute}

@@ -202,7 +202,9 @@ def test_kernels_on_the_host(simulated, file, chosen):
     assert " passed" in out and "skipped" not in out
 
 
-@pytest.mark.parametrize("part", ["norms", "cells", "losses", "places", "moves", "pools", "sizes", "dots", "declines"])
+@pytest.mark.parametrize(
+    "part", ["norms", "cells", "losses", "places", "moves", "pools", "sizes", "dots", "matrices", "declines"]
+)
 def test_operators(simulated, part):
     run(simulated, f"import operator_checks; operator_checks.{part}()")
 

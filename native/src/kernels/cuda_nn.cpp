@@ -1,7 +1,9 @@
-// Kernels of CUDA tensors for the operators of neural networks: convolutions, norms, attention, recurrent steps, dropout, cross entropy.
+// Kernels of CUDA tensors for the operators of neural networks: convolutions, norms, attention, recurrent steps, dropout,
+// cross entropy; and of small matrices' decompositions.
 #include "cuda/attention.h"
 #include "cuda/channel_norm.h"
 #include "cuda/convolution.h"
+#include "cuda/decompositions.h"
 #include "cuda/norm.h"
 #include "cuda/random.h"
 #include "cuda/recurrent.h"
@@ -22,6 +24,10 @@ void register_cuda_nn_kernels() {
   register_kernel<&norm_backward, kCuda>("norm_backward");
   register_kernel<&attention, kCuda>("attention");
   register_kernel<&attention_backward, kCuda>("attention_backward");
+  register_kernel<&cuda::cholesky, kCuda>("cholesky");
+  register_kernel<&cuda::solve, kCuda>("solve");
+  register_kernel<&cuda::inverse, kCuda>("inverse");
+  register_kernel<&cuda::svd, kCuda>("svd");
   register_kernel<&lstm_step, kCuda>("lstm_step");
   register_kernel<&lstm_step_backward, kCuda>("lstm_step_backward");
   register_kernel<&gru_step, kCuda>("gru_step");

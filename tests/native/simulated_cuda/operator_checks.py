@@ -239,6 +239,46 @@ def dots():
         assert launches(lambda a=x.cuda(), b=y.cuda(): a @ b) == 2
 
 
+def matrices():
+    """Small matrices are one kernel a decomposition: its values, info of what has none, shapes that are another's."""
+    torch.manual_seed(0)
+    linalg, square = torch.linalg, torch.randn(2, 5, 5)
+    definite = square @ square.mT + torch.eye(5)
+    definite[1, 3, 3] = -1
+    for upper in (False, True):
+        L, info = natively("aten::linalg_cholesky_ex", lambda a, u=upper: tuple(linalg.cholesky_ex(a, upper=u)),
+                           definite[:1].double(), exact=False)  # fmt: skip
+        L, info = linalg.cholesky_ex(definite.cuda(), upper=upper)
+        assert info.cpu().tolist() == [0, 4] and not L[1, 3:, 3:].cpu().any()
+        L = L[1].cpu().mT if upper else L[1].cpu()
+        torch.testing.assert_close((L @ L.mT)[:3, :3], definite[1, :3, :3], rtol=1e-5, atol=1e-5)
+    for dtype in (torch.float32, torch.float64):
+        a, b = torch.randn(3, 6, 6, dtype=dtype), torch.randn(3, 6, 4, dtype=dtype)
+        a[0, 0, 0] = 0  # asks for another pivot
+        name = "aten::linalg_solve_ex"
+        natively(name, lambda a, b: linalg.solve(a, b), a, b, exact=False)
+        natively(name, lambda a, b: linalg.solve(a, b.mT, left=False), a, b, exact=False)
+        natively(name, lambda a, b: linalg.solve(a, b[..., 0].contiguous()), a, b, exact=False)
+        natively("aten::linalg_inv_ex", linalg.inv, a, exact=False)
+        for shape in ((2, 7, 7), (2, 9, 4), (4, 9), (1, 1)):
+            a = torch.randn(shape, dtype=dtype)
+            before = _core.operator_counts().get("aten::linalg_svd", (0, 0))[1]
+            u, s, vh = (t.cpu() for t in linalg.svd(a.cuda(), full_matrices=False))
+            assert _core.operator_counts()["aten::linalg_svd"][1] == before + 1
+            same = {"rtol": 1e-5, "atol": 1e-5}
+            torch.testing.assert_close(s, linalg.svdvals(a), **same)
+            torch.testing.assert_close(u * s.unsqueeze(-2) @ vh, a, **same)
+            torch.testing.assert_close(
+                u.mT @ u, torch.eye(s.shape[-1], dtype=dtype).expand(*shape[:-2], -1, -1), **same
+            )
+            torch.testing.assert_close(
+                vh @ vh.mT, torch.eye(s.shape[-1], dtype=dtype).expand(*shape[:-2], -1, -1), **same
+            )
+    singular = torch.ones(1, 3, 3).cuda()
+    assert linalg.solve_ex(singular, singular).info.cpu().tolist() == [2]
+    assert linalg.inv_ex(singular).info.cpu().tolist() == [2]
+
+
 def declines():
     """What no kernel takes is left to the body, for which there is no CuPy here, and counted."""
     sys.modules["cupy"] = None  # type: ignore[assignment]
