@@ -223,6 +223,7 @@ def test_operators(simulated, part):
         "activations",
     ],
 )
+@pytest.mark.parametrize("part", ["norms", "cells", "sizes", "dots", "matrices", "causal"])
 def test_few_launches(simulated, part):
     run(simulated, f"import launch_checks; launch_checks.{part}()")
 

@@ -256,6 +256,26 @@ def random_blocks(q_shape: Any, cols: int) -> int:
     return math.prod(q_shape[:2]) * -(-q_shape[2] // 16) * -(-cols // 16) * 32
 
 
+_LARGE = 512 * 512  # scores of a head from which on it is worth while to leave out what is not seen
+
+
+def _causal_by_parts(q: Any, k: Any, v: Any) -> Any:
+    """Each part of the queries with the keys up to its last one: products and weights of the others are never made."""
+    rows, keys = q.size(-2), k.size(-2)
+    step = -(-rows // (4 if rows < 2048 else 8))
+    hidden, parts = torch.ones((rows, keys), dtype=_core.bool, device=q.device).triu(1), []
+    for first in range(0, rows, step):
+        n, seen = min(step, rows - first), min(first + step, rows, keys)
+        scores = q.narrow(-2, first, n).matmul(k.narrow(-2, 0, seen).transpose(-2, -1))
+        mask = hidden[first : first + n, :seen]
+        if scores.requires_grad:
+            scores = scores.masked_fill(mask, float("-inf"))
+        elif seen > first:
+            scores[..., first:].masked_fill_(mask[:, first:], float("-inf"))
+        parts.append(scores.softmax(-1).matmul(v.narrow(-2, 0, seen)))
+    return torch.cat(parts, -2)
+
+
 def attended(
     query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None
 ) -> Any:
@@ -263,6 +283,9 @@ def attended(
     factor = 1 / math.sqrt(query.size(-1) or 1) if scale is None else scale
     dtype = query.dtype
     q, k, v = widened(query), widened(key), widened(value)
+    large = is_causal and not dropout_p and q.dim() > 1 and q.size(-2) * k.size(-2) >= _LARGE
+    if large and all(_core.unseen_on_cuda(t) for t in (q, k, v)):
+        return _causal_by_parts(q * factor, k, v).to(dtype)
     scores = (q * factor).matmul(k.transpose(-2, -1))
     if is_causal:
         mask = torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool, device=q.device).tril()
