@@ -202,9 +202,7 @@ def test_kernels_on_the_host(simulated, file, chosen):
     assert " passed" in out and "skipped" not in out
 
 
-@pytest.mark.parametrize(
-    "part", ["norms", "cells", "losses", "places", "moves", "pools", "sizes", "dots", "matrices", "declines"]
-)
+@pytest.mark.parametrize("part", ["losses", "places", "moves", "pools", "declines"])
 def test_operators(simulated, part):
     run(simulated, f"import operator_checks; operator_checks.{part}()")
 
@@ -223,9 +221,13 @@ def test_operators(simulated, part):
         "activations",
     ],
 )
-@pytest.mark.parametrize("part", ["norms", "cells", "sizes", "dots", "matrices", "causal"])
 def test_few_launches(simulated, part):
     run(simulated, f"import launch_checks; launch_checks.{part}()")
+
+
+@pytest.mark.parametrize("part", ["norms", "cells", "sizes", "dots", "matrices", "causal", "few_passes"])
+def test_few_launches_of_layers(simulated, part):
+    run(simulated, f"import layer_launch_checks; layer_launch_checks.{part}()")
 
 
 def test_copies_of_weights(simulated):

@@ -217,34 +217,58 @@ Outcome<Tensor> reflect_replicate_pad_backward(const Tensor& g0, IntArrayRef siz
   return out;
 }
 
-Outcome<Tensor> affine_grid(const Tensor& given, IntArrayRef sizes, bool align_corners) {
-  if (const char* why = not_floats({&given})) return NotMine{why};
-  if (!kernels_ready()) return kNoCompiler;
-  if (sizes.size() < 4 || sizes.size() > 5) return kOtherSizes;
+namespace {
+
+struct Maps {
+  int size[3] = {1, 1, 1}, dims = 0, aligned = 0;
+};
+// The places of grids for images of these sizes: how many a batch has; null where it is none of the kernels'.
+const char* places_of(IntArrayRef sizes, bool align_corners, Maps* grid, int64_t* each) {
+  if (!kernels_ready()) return kNoCompiler.reason;
+  if (sizes.size() < 4 || sizes.size() > 5) return kOtherSizes.reason;
+  if (sizes[0] < 1 || sizes[0] > kMostRows) return kTooMany.reason;
   const size_t dims = sizes.size() - 2;
-  struct {
-    int size[3] = {1, 1, 1}, dims = 0, aligned = 0;
-  } grid;
-  if (sizes[0] < 1 || sizes[0] > kMostRows) return kTooMany;
-  if (given->dim() != 3 || given->sizes()[0] != sizes[0] || given->sizes()[1] != int64_t(dims) ||
-      given->sizes()[2] != int64_t(dims) + 1)
-    return kOtherSizes;
-  Dims shape{sizes[0]};
-  int64_t each = 1;
+  *each = 1;
   for (size_t d = 0; d < dims; ++d) {
-    shape.push_back(sizes[2 + d]);
-    each *= sizes[2 + d];
-    if (sizes[2 + d] < 1 || each >= kMostPlaces) return kTooMany;
-    grid.size[dims - 1 - d] = int(sizes[2 + d]);
+    *each *= sizes[2 + d];
+    if (sizes[2 + d] < 1 || *each >= kMostPlaces) return kTooMany.reason;
+    grid->size[dims - 1 - d] = int(sizes[2 + d]);
   }
-  shape.push_back(int64_t(dims));
-  grid.dims = int(dims), grid.aligned = align_corners;
+  grid->dims = int(dims), grid->aligned = align_corners;
+  return nullptr;
+}
+
+}  // namespace
+
+Outcome<Tensor> affine_grid(const Tensor& given, IntArrayRef sizes, bool align_corners) {
+  Maps grid;
+  int64_t each = 0;
+  if (const char* why = not_floats({&given})) return NotMine{why};
+  if (const char* why = places_of(sizes, align_corners, &grid, &each)) return NotMine{why};
+  if (!std::ranges::equal(given->sizes(), Dims{sizes[0], grid.dims, grid.dims + 1})) return kOtherSizes;
+  Dims shape(sizes.begin(), sizes.end());
+  shape.erase(shape.begin() + 1);
+  shape.push_back(grid.dims);
   const int device = given->device().index;
   const auto f = windows_adder<entries::image_rearrange::affine_grid>(given->dtype(), false, device);
   if (!f) return kNotCompiled;
   const Tensor theta = contiguous(given), out = empty(shape, theta->dtype(), theta->device());
   uint32_t count = uint32_t(each);
   launch(f, {(each + 255) / 256, sizes[0]}, device, theta->data(), out->data(), grid, count);
+  return out;
+}
+
+Outcome<Tensor> affine_grid_backward(const Tensor& given, IntArrayRef sizes, bool align_corners) {
+  Maps grid;
+  int64_t each = 0;
+  if (const char* why = not_floats({&given})) return NotMine{why};
+  if (const char* why = places_of(sizes, align_corners, &grid, &each)) return NotMine{why};
+  if (given->numel() != sizes[0] * each * grid.dims) return kOtherSizes;
+  const int device = given->device().index;
+  const auto f = windows_adder<entries::image_rearrange::affine_grid_backward>(given->dtype(), false, device);
+  if (!f) return kNotCompiled;
+  const Tensor g = contiguous(given), out = empty(Dims{sizes[0], grid.dims, grid.dims + 1}, g->dtype(), g->device());
+  launch(f, {sizes[0], 1, std::min(threads_for(each), 512)}, device, g->data(), out->data(), grid, uint32_t(each));
   return out;
 }
 

@@ -19,5 +19,7 @@ Outcome<Tensor> reflect_replicate_pad_backward(const Tensor& g, IntArrayRef size
 
 // Sampling grids of affine maps (n, dims, dims + 1) for images of the sizes (n, c, ...).
 Outcome<Tensor> affine_grid(const Tensor& theta, IntArrayRef sizes, bool align_corners);
+// The gradient of the grids by the maps.
+Outcome<Tensor> affine_grid_backward(const Tensor& g, IntArrayRef sizes, bool align_corners);
 
 }  // namespace shim::cuda

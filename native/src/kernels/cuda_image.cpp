@@ -76,6 +76,7 @@ void register_cuda_image_kernels() {
   register_kernel<&cuda::reflect_replicate_pad, kCuda>("reflect_replicate_pad");
   register_kernel<&cuda::reflect_replicate_pad_backward, kCuda>("reflect_replicate_pad_backward");
   register_kernel<&cuda::affine_grid, kCuda>("affine_grid");
+  register_kernel<&cuda::affine_grid_backward, kCuda>("affine_grid_backward");
 }
 
 }  // namespace shim

@@ -188,3 +188,29 @@ def causal():
     # A scale, a triangle, a softmax and a mask of each of four parts, their results in one.
     on_gpu = given([torch.randn(2, 2, 64, 16) for _ in range(3)])
     assert launches(lambda: f(*on_gpu)) <= 3 + 4 * 4
+
+
+def few_passes():
+    """Operators of several steps that are one pass each, or one and what is small."""
+    torch.manual_seed(0)
+    matrix, a, b = torch.randn(6, 5), torch.randn(6), torch.randn(5)
+    for alpha in (1, 0.5):
+        found = torch.addr(*given([matrix, a, b]), alpha=alpha)
+        torch.testing.assert_close(found.cpu(), torch.addr(matrix, a, b, alpha=alpha))
+    assert launches(lambda x=given([matrix, a, b]): torch.addr(*x)) == 1
+    for shape, dims in (((2, 3, 5, 4), 2), ((2, 3, 3, 4, 2), 3)):
+        for aligned in (False, True):
+            theta, g = torch.randn(2, dims, dims + 1), torch.randn(2, *shape[2:], dims)
+
+            def slope(theta, g, shape=shape, aligned=aligned):
+                theta = theta.detach().requires_grad_()
+                return torch.autograd.grad(F.affine_grid(theta, shape, aligned), theta, g)[0]
+
+            natively("shim::affine_grid_backward", slope, theta, g, exact=False)
+    means = torch.randn(70).cuda()
+    torch.cuda.manual_seed(3)
+    drawn = torch.normal(means, 2.5)
+    torch.cuda.manual_seed(3)
+    expected = torch.empty(70, device="cuda").normal_(0, 1) * 2.5 + means
+    assert torch.equal(drawn.cpu(), expected.cpu())
+    assert launches(lambda: torch.normal(means, 2.5)) == 2

@@ -180,4 +180,42 @@ extern "C" __global__ void __launch_bounds__(256) affine_grid(const T* theta, T*
     to[k] = cast<T>(sum + cast<C>(map[k * (grid.dims + 1) + grid.dims]));
   }
 }
+// The gradient by the maps, a block a map: sums over the places of g times each coordinate, and of g.
+extern "C" __global__ void __launch_bounds__(512) affine_grid_backward(const T* g, T* to, Grid grid, u32 each) {
+  C sums[3][4] = {};
+  const T* from = g + i64(blockIdx.x) * each * grid.dims;
+  for (u32 at = threadIdx.x; at < each; at += blockDim.x) {
+    C base[4];
+    u32 left = at;
+#pragma unroll
+    for (int d = 0; d < 3; ++d) {
+      if (d == grid.dims) break;
+      base[d] = place(int(left % grid.size[d]), grid.size[d], grid.aligned);
+      left /= grid.size[d];
+    }
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+      if (k == grid.dims) break;
+      const C slope = cast<C>(from[i64(at) * grid.dims + k]);
+#pragma unroll
+      for (int d = 0; d < 3; ++d)
+        if (d < grid.dims) sums[k][d] += base[d] * slope;
+      sums[k][3] += slope;
+    }
+  }
+  __shared__ C shared[16][12];
+#pragma unroll
+  for (int k = 0; k < 12; ++k) {
+    C sum = sums[k / 4][k % 4];
+#pragma unroll
+    for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32][k] = sum;
+  }
+  __syncthreads();
+  const int row = threadIdx.x / 4, column = threadIdx.x % 4;
+  if (row >= grid.dims || (column >= grid.dims && column < 3)) return;
+  C sum = 0;
+  for (int warp = 0; warp < blockDim.x / 32; ++warp) sum += shared[warp][threadIdx.x];
+  to[(i64(blockIdx.x) * grid.dims + row) * (grid.dims + 1) + min(column, grid.dims)] = cast<T>(sum);
+}
 #endif

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.formulas import differentiated
 from shim_torch._impl.records.shared.interpolation import check_grid, sampled_at
 from shim_torch._impl.records.shared.taps import separable_here
 from shim_torch._impl.table.calls import aten, shim, torch
@@ -62,6 +64,8 @@ def _affine_base(xp: Any, sizes: Any, dtype: Any, align_corners: bool) -> Any:
 def _affine_grid_backward(g: Any, size: Any, align_corners: bool) -> Any:
     """Gradient of the coordinates (N, *out, n) by the maps (N, n, n + 1)."""
     n = len(size) - 2
+    if _core.unseen_on_cuda(g) and not differentiated(g):
+        return shim.affine_grid_backward(g, size, align_corners)
     identity = torch.eye(n + 1, dtype=g.dtype, device=g.device)[:n].unsqueeze(0)
     places = torch.affine_grid_generator(identity, [1, *size[1:]], align_corners).reshape(-1, n)
     base = torch.cat([places, torch.ones_like(places[:, :1])], 1).t()
@@ -76,3 +80,12 @@ def affine_grid_generator(xp, theta, size, align_corners):
     base = _affine_base(xp, size[2:], theta.dtype, align_corners)
     coords = xp.matmul(base[None], theta.swapaxes(1, 2))
     return coords.reshape(size[0], *size[2:], len(size) - 2)
+
+
+@op("shim::affine_grid_backward(Tensor grad_output, int[] size, bool align_corners) -> Tensor", function=False,
+    shape=lambda size: (size[0], len(size) - 2, len(size) - 1), dtype=lambda grad_output: grad_output.dtype,
+    native="affine_grid_backward")  # fmt: skip
+def affine_grid_backward(xp, grad_output, size, align_corners):
+    """The gradient of ``affine_grid_generator`` by its maps."""
+    base = _affine_base(xp, size[2:], grad_output.dtype, align_corners)
+    return xp.matmul(base.T[None], grad_output.reshape(size[0], -1, len(size) - 2)).swapaxes(1, 2)

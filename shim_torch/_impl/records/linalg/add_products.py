@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.formulas import differentiated
 from shim_torch._impl.records.shared.products import (
     addmm_dtype,
     addmm_grad,
@@ -118,6 +119,13 @@ def addr(self, vec1, vec2, beta, alpha):
     self = self.expand(vec1.size(0), vec2.size(0))
     if dtype is _core.bool:
         beta, alpha = bool(beta), bool(alpha)
+    if (
+        beta == 1
+        and dtype.is_floating_point
+        and not differentiated(self, vec1, vec2)
+        and all(t.dtype is dtype and _core.unseen_on_cuda(t) for t in (self, vec1, vec2))
+    ):  # one pass; the products' gradients are those of the outer product
+        return torch.addcmul(self, vec1.unsqueeze(1), vec2, value=alpha)
     return _add_scaled(self, vec1.outer(vec2), beta, alpha)
 
 

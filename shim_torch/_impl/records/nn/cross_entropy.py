@@ -253,7 +253,7 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
                 f"of shape: {list(weight.shape)}"
             )
         t = target * (1 - label_smoothing) + label_smoothing / n if label_smoothing else target
-        loss = -(log_p * t * _along(weight, self, channel)).sum(channel)
+        loss = -_weighted(log_p * t, weight, channel).sum(channel)
         if reduction:
             loss = loss.sum() if reduction == 2 else loss.sum() / (self.numel() // n if n else loss.new_zeros(()))
         return loss
@@ -262,7 +262,7 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
     if not label_smoothing:
         return nll
     keep = target != ignore_index
-    smooth = -(log_p * _along(weight, self, channel)).sum(channel).masked_fill(~keep, 0.0)
+    smooth = -_weighted(log_p, weight, channel).sum(channel).masked_fill(~keep, 0.0)
     if reduction == 1:
         count = keep.sum() if weight is None else (weight[target.masked_fill(~keep, 0)] * keep).sum()
         smooth = smooth.sum() / count
@@ -271,5 +271,5 @@ def cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoo
     return nll * (1 - label_smoothing) + smooth * (label_smoothing / self.size(channel))
 
 
-def _along(weight: Any, x: Any, channel: int) -> Any:
-    return 1 if weight is None else weight.reshape([-1 if i == channel else 1 for i in range(x.dim())])
+def _weighted(x: Any, weight: Any, channel: int) -> Any:
+    return x if weight is None else x * weight.reshape([-1 if i == channel else 1 for i in range(x.dim())])
