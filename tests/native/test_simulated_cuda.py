@@ -219,6 +219,7 @@ def test_operators(simulated, part):
         "gradients_of_rows",
         "selections",
         "activations",
+        "given_results",
     ],
 )
 def test_few_launches(simulated, part):

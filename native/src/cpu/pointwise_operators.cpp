@@ -46,15 +46,30 @@ inline bool refused(const PointwiseOp& op, const TensorOrScalar& b) {
          !std::strcmp(op.name, "pow");
 }
 
+DType dtype_of_result(const PointwiseOp& op, const TensorOrScalar& a, const TensorOrScalar& b) {
+  if (op.rule == Rule::compare || op.rule == Rule::logical) return DType::b8;
+  Promotion p;
+  for (const TensorOrScalar* in : {&a, &b}) in->tensor ? p.add(*in->tensor) : p.add(in->number);
+  const DType t = p.result();
+  return op.rule == Rule::to_float && is_integral(t, true) ? default_dtype() : t;
+}
+
 // Whether in-place results of this dtype may be written to self.
 bool writes_to(const PointwiseOp& op, const TensorImpl& self, const TensorOrScalar& other) {
   if (op.rule == Rule::compare || op.rule == Rule::logical) return true;
-  Promotion p;
-  p.add(self);
-  other.tensor ? p.add(*other.tensor) : p.add(other.number);
-  DType t = p.result();
-  if (op.rule == Rule::to_float && is_integral(t, true)) t = default_dtype();
-  return can_cast(t, self.dtype());
+  return can_cast(dtype_of_result(op, {const_cast<TensorImpl*>(&self), {}}, other), self.dtype());
+}
+
+// Why out is not as the result would be; null: it is.
+const char* unlike_result(
+    const PointwiseOp& op, const TensorImpl& out, const TensorOrScalar& a, const TensorOrScalar& b) {
+  if (!a.tensor || a.tensor->device() != out.device() || (b.tensor && b.tensor->device() != out.device()))
+    return "a number first, or tensors of several devices";
+  if (out.dtype() != dtype_of_result(op, a, b)) return "an out of another dtype";
+  const bool alike = !b.tensor || std::ranges::equal(a.tensor->sizes(), b.tensor->sizes());
+  const Dims shape = alike ? Dims(a.tensor->sizes().begin(), a.tensor->sizes().end())
+                           : broadcast_shapes(a.tensor->sizes(), b.tensor->sizes());
+  return std::ranges::equal(shape, out.sizes()) ? nullptr : "an out of other sizes";
 }
 
 constexpr NotMine kNotWritten{"a result that self's dtype cannot hold"}, kNegativePower{"a negative integer power"};
@@ -130,6 +145,22 @@ Outcome<const Tensor&> binary_operator_(Registered<PointwiseOp> op, const Tensor
   return run_(*op, self, other);
 }
 
+Outcome<const Tensor&> binary_operator_out(
+    Registered<PointwiseOp> op, const TensorOrScalar& self, const TensorOrScalar& other, PlainTensor out) {
+  if (refused(*op, other)) return kNegativePower;
+  if (const char* why = unlike_result(*op, **out, self, other)) return NotMine{why};
+  return self_or_why(run_binary(*op, self, other, *out), *out, other.tensor);
+}
+
+Outcome<const Tensor&> unary_operator_out(Registered<PointwiseOp> op, const Tensor& self, PlainTensor out) {
+  const Tensor& to = *out;
+  const bool same_dtype = op->rule == Rule::arithmetic || (op->rule == Rule::to_float && is_floating(self->dtype()));
+  if (!same_dtype || is_complex(self->dtype()) || to->dtype() != self->dtype() || to->device() != self->device() ||
+      !std::ranges::equal(to->sizes(), self->sizes()))
+    return NotMine{"an out of another dtype or of other sizes"};
+  return self_or_why(run_unary(*op, self, to), to);
+}
+
 Outcome<Tensor> divide(
     const TensorOrScalar& self, const TensorOrScalar& other, std::optional<std::string_view> rounding) {
   const PointwiseOp* op = division(rounding);
@@ -149,6 +180,13 @@ Outcome<Tensor> add_with_alpha(const TensorOrScalar& self, const TensorOrScalar&
 }
 Outcome<const Tensor&> add_with_alpha_(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha) {
   return sum_(self, other, alpha, false);
+}
+Outcome<const Tensor&> sum_with_alpha_out(Registered<bool> subtract, const TensorOrScalar& self,
+    const TensorOrScalar& other, const Scalar& alpha, PlainTensor out) {
+  static const PointwiseOp& plus = *binary_op("add");
+  if (const char* why = unusual(self, other, alpha, *subtract)) return NotMine{why};
+  if (const char* why = unlike_result(plus, **out, self, other)) return NotMine{why};
+  return self_or_why(run_add(self, other, alpha, *subtract, *out), *out, other.tensor);
 }
 Outcome<Tensor> sub_with_alpha(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha) {
   return sum(self, other, alpha, true);

@@ -19,6 +19,12 @@ Outcome<Tensor> add_with_alpha(const TensorOrScalar& self, const TensorOrScalar&
 Outcome<const Tensor&> add_with_alpha_(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha);
 Outcome<Tensor> sub_with_alpha(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha);
 Outcome<const Tensor&> sub_with_alpha_(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha);
+// Into an out that is as the result would be.
+Outcome<const Tensor&> unary_operator_out(Registered<PointwiseOp>, const Tensor& self, PlainTensor out);
+Outcome<const Tensor&> binary_operator_out(
+    Registered<PointwiseOp>, const TensorOrScalar& self, const TensorOrScalar& other, PlainTensor out);
+Outcome<const Tensor&> sum_with_alpha_out(Registered<bool> subtract, const TensorOrScalar& self,
+    const TensorOrScalar& other, const Scalar& alpha, PlainTensor out);
 Outcome<Tensor> gelu(const Tensor& self, std::string_view approximate);
 Outcome<Tensor> where(const Tensor& condition, const TensorOrScalar& self, const TensorOrScalar& other);
 Outcome<Tensor> clamp(const Tensor& self, const std::optional<Scalar>& least, const std::optional<Scalar>& most);

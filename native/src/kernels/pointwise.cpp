@@ -5,6 +5,8 @@
 
 namespace shim {
 
+constexpr bool kSum = false, kDifference = true;
+
 void register_pointwise_kernels() {
   register_kernel<&where>("where");
   register_kernel<&clamp>("clamp");
@@ -15,6 +17,8 @@ void register_pointwise_kernels() {
   register_kernel<&add_with_alpha_>("add_");
   register_kernel<&sub_with_alpha>("sub");
   register_kernel<&sub_with_alpha_>("sub_");
+  register_kernel<&sum_with_alpha_out, kCuda>("add_out", &kSum);
+  register_kernel<&sum_with_alpha_out, kCuda>("sub_out", &kDifference);
   register_kernel<&divide>("div_mode");
   register_kernel<&divide_>("div_mode_");
   register_kernel<&binary_operator>("number_pow", binary_op("pow"));
@@ -22,11 +26,13 @@ void register_pointwise_kernels() {
     if (has_native(op.name)) continue;
     register_kernel<&unary_operator>(op.name, &op);
     register_kernel<&unary_operator_>((std::string(op.name) + "_").c_str(), &op);
+    register_kernel<&unary_operator_out, kCuda>((std::string(op.name) + "_out").c_str(), &op);
   }
   for (const PointwiseOp& op : binary_ops()) {
     if (has_native(op.name)) continue;
     register_kernel<&binary_operator>(op.name, &op);
     register_kernel<&binary_operator_>((std::string(op.name) + "_").c_str(), &op);
+    register_kernel<&binary_operator_out, kCuda>((std::string(op.name) + "_out").c_str(), &op);
   }
 }
 

@@ -272,3 +272,32 @@ def activations():
     found, told = work(lambda t: t.renorm(2, 0, 1.5), x.cuda())
     same(found, x.renorm(2, 0, 1.5), rtol=1e-5, atol=1e-6)
     assert len(told) == 3, told
+
+
+def given_results():
+    torch.manual_seed(0)
+    x, y, row = torch.randn(5, 6), torch.randn(5, 6), torch.randn(6)
+    calls = {
+        "add": lambda a, b, r, o: torch.add(a, b, alpha=2.0, out=o),
+        "sub": lambda a, b, r, o: torch.sub(a, r, out=o),
+        "mul by a number": lambda a, b, r, o: torch.mul(a, 3, out=o),
+        "maximum": lambda a, b, r, o: torch.maximum(a, b, out=o),
+        "exp": lambda a, b, r, o: torch.exp(a, out=o),
+        "into an operand": lambda a, b, r, o: torch.add(a, b, out=a),
+        "into a view": lambda a, b, r, o: torch.mul(a, b, out=o.t().contiguous().t()),
+        "compared": lambda a, b, r, o: torch.lt(a, b, out=torch.empty_like(o, dtype=torch.bool)),
+        "of integers": lambda a, b, r, o: torch.add(a.long(), b.long(), out=o),
+        "of other sizes": lambda a, b, r, o: torch.add(a, b, out=o.new_empty(0)),
+        "of one's neighbours": lambda a, b, r, o: torch.neg(a, out=o),
+    }
+    direct = {"add", "sub", "mul by a number", "maximum", "exp", "into an operand", "of one's neighbours"}
+    for name, call in calls.items():
+        given = [x.clone(), y.clone(), row.clone(), torch.empty(5, 6)]
+        on_gpu = [t.cuda() for t in given]
+        version = on_gpu[3]._version
+        found = call(*on_gpu)
+        same(found, call(*given), rtol=1e-6, atol=1e-6)
+        if name in direct:
+            found, told = work(call, *on_gpu)
+            assert told == ["launch"] and (found is on_gpu[3] or name == "into an operand"), (name, told)
+            assert on_gpu[3]._version == version + (0 if name == "into an operand" else 3), name
