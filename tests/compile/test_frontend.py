@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import shim_torch as torch
+import shim_torch.nn.functional as F
 import shim_torch_proxy
 from shim_torch._dynamo import exc
 from shim_torch._impl.compile.calls import counts
@@ -88,6 +89,9 @@ def test_breaks(read):
     assert reason.user_stack[0].filename == __file__ and reason.user_stack[0].lineno in (line, reading)
     whole = torch.compile(f, fullgraph=True)
     for _ in range(3):
+        if read in ("item", "float", "shape"):  # as PyTorch has it
+            assert torch.equal(whole(x), x * 2 + 1)
+            continue
         with pytest.raises(
             exc.Unsupported, match=rf"fullgraph=True: (?s:.)*test_frontend.py\", line ({line}|{reading})"
         ):
@@ -227,15 +231,48 @@ def test_a_thread_that_starts_in_the_call():
 def test_settings_that_let_a_graph_go_on(setting, f, kept):
     """Shapes that depend on values, and numbers that are read, are no breaks where a setting says so; what decides still is one."""
     given = [torch.tensor([1.0, 2.0, -3.0]), torch.tensor([2.0, 5.0, 4.0, 1.0]), torch.tensor([3.0, -1.0])]
-    with pytest.raises(torch._dynamo.exc.Unsupported):
-        torch.compile(f, fullgraph=True)(given[0])
+    compiled = torch.compile(f, fullgraph=True)
+    if kept:
+        with torch._dynamo.config.patch({setting: True}), pytest.raises(torch._dynamo.exc.Unsupported):
+            compiled(given[0])
+        return
+    for _ in range(3):
+        for x in given:
+            assert torch.equal(compiled(x), f(x))
+    assert torch._dynamo.explain(f)(given[0]).break_reasons
     with torch._dynamo.config.patch({setting: True}):
-        compiled = torch.compile(f, fullgraph=True)
-        if kept:
-            with pytest.raises(torch._dynamo.exc.Unsupported):
-                compiled(given[0])
-            return
-        for _ in range(3):
-            for x in given:
-                assert torch.equal(compiled(x), f(x))
+        for x in given:
+            assert torch.equal(torch.compile(f)(x), f(x))
         assert not torch._dynamo.explain(f)(given[0]).break_reasons
+
+
+SQUARE = torch.eye(3) * 2
+OWN_READS = {
+    "cholesky": lambda x: torch.linalg.cholesky(x),
+    "inv": torch.linalg.inv,
+    "solve": lambda x: torch.linalg.solve(x, x),
+    "lu": lambda x: torch.linalg.lu(x)[2],
+    "matrix_exp": torch.matrix_exp,
+    "quantile": lambda x: x.quantile(0.5),
+    "multinomial": lambda x: torch.multinomial(x, 2),
+    "geometric_": lambda x: x.clone().geometric_(0.5),
+    "multi_margin_loss": lambda x: F.multi_margin_loss(x, torch.tensor([0, 1, 2])),
+    "embedding_bag": lambda x: F.embedding_bag(torch.tensor([[0, 1], [2, 0]]), x),
+    "rrelu": lambda x: F.rrelu(x, training=True),
+}
+
+
+@pytest.mark.parametrize("name", OWN_READS)
+def test_operators_may_look_at_values_for_themselves(name):
+    """It is no break of the function's graph: the graph has the operator."""
+
+    def f(x):
+        return OWN_READS[name](x * 2) + 1
+
+    compiled = torch.compile(f, fullgraph=True)
+    for seed in range(3):
+        torch.manual_seed(seed)
+        wanted = f(SQUARE)
+        torch.manual_seed(seed)
+        assert torch.equal(compiled(SQUARE), wanted)
+    assert not torch._dynamo.explain(f)(SQUARE).break_reasons

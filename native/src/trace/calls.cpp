@@ -154,8 +154,28 @@ bool taken_apart(const Session& s, const Operator& op) {
          std::ranges::none_of(s.at()->next, [&](const auto& next) { return next->op == &op; });
 }
 
+// While the body of an operator runs, which may look at values for itself: whether a matrix is singular. One that gives numbers reads for
+// whoever calls it.
+class Body {
+ public:
+  explicit Body(const Operator& op) {
+    const auto& gives = op.schema.returns;
+    const auto tensor = [](const auto& given) { return given.type.base == ArgType::Tensor; };
+    if (op.kind != Operator::Composite || gives.empty() || !std::ranges::all_of(gives, tensor)) return;
+    if (Session* s = current(); s && s->on_this_thread()) ++(session_ = s)->inside_bodies;
+  }
+  Body(const Body&) = delete;
+  ~Body() {
+    if (session_) --session_->inside_bodies;
+  }
+
+ private:
+  Session* session_ = nullptr;
+};
+
 void run_traced(Operator& op, Value* args, size_t n, Result& r) {
   const bool parts = op.kind == Operator::Composite && !op.native && !op.native_cpu;
+  const Body body(op);
   Session* s = op.kind == Operator::View || parts ? nullptr : tracing_here(args, n);
   if (!s) return run_at_once(op, args, n, r);
   Given given;

@@ -169,7 +169,9 @@ void Session::asked(const Storage* storage, const char* reason, Asks asks) {
   CHECK(Kind::Runtime, !flushing_, "a compiled operator reads memory that is not among its arguments");
   Break b = who_asks ? who_asks(reason) : Break{};
   b.operators = at_->depth;
-  const bool told = !inside_operators && !apart && !(asks != Asks::values && no_break && no_break(asks));
+  const bool own = inside_bodies && asks != Asks::shape;
+  const bool goes_on = own || (asks != Asks::values && (breaks_forbidden || (no_break && no_break(asks))));
+  const bool told = !inside_operators && !apart && !goes_on;
   const bool again = !breaks.empty() && breaks.back().line == b.line && breaks.back().file == b.file &&
                      breaks.back().operators == b.operators;  // a line that asks several times
   if (!again && told) breaks.push_back(b);

@@ -120,9 +120,9 @@ class Session {
   static Break (*who_asks)(const char* reason);
   static bool (*no_break)(Asks);          // by a setting of torch._dynamo.config: the graph goes on
   static void (*on_break)(const Break&);  // of one that allows none; throws
-  bool breaks_forbidden = false;
-  bool learns = true;                                   // what is on no known way; else it runs as it is from there on
-  std::optional<std::string> refusal;                   // with which it is refused
+  bool breaks_forbidden = false;          // but for numbers, and shapes that depend on values, as PyTorch has it
+  bool learns = true;                     // what is on no known way; else it runs as it is from there on
+  std::optional<std::string> refusal;     // with which it is refused
   void missed(const Operator&, const Break& at) const;  // throws, if it is
   bool apart = false;  // a function runs that is not to be compiled: its operators are deferred, and stay operators
   bool may_run_apart() const {
@@ -130,6 +130,8 @@ class Session {
   }
   // Kernels of torch.library that run: what they do with values is theirs, no break of the graph.
   int inside_operators = 0;
+  int inside_bodies =
+      0;  // of operators that are made of others and give tensors: values that they look at are theirs too
 
  private:
   struct Watched {
