@@ -126,6 +126,34 @@ def test_flashinfer_prefills_pages(backend, seeded):
         torch.testing.assert_close(found.float(), attention(rows, k, v, causal=True), rtol=4e-3, atol=4e-3)
 
 
+def test_flashinfer_turns_by_positions(seeded):
+    flashinfer = library("flashinfer")
+    q, k = (torch.randn(40, heads, 64, device="cuda", dtype=torch.float16) for heads in (8, 2))
+    places = torch.arange(15, 55, dtype=torch.int32, device="cuda")
+    angles = places[:, None].double() * 10000.0 ** (torch.arange(0, 64, 2, device="cuda").double() / -64)
+    turns = torch.polar(torch.ones_like(angles), angles)[:, None]
+    for x, found in zip(
+        (q, k), flashinfer.apply_rope_pos_ids(q, k, places, interleave=True, rope_theta=1e4), strict=True
+    ):
+        exact = torch.view_as_real(torch.view_as_complex(x.double().unflatten(-1, (32, 2))) * turns).flatten(-2)
+        torch.testing.assert_close(found.double(), exact, rtol=2e-3, atol=2e-3)
+
+
+def test_flashinfer_samples(seeded):
+    sampling = library("flashinfer").sampling
+    probs = torch.randn(6, 1000, device="cuda").mul(3).softmax(-1)
+    kept = probs.masked_fill(probs < probs.topk(20)[0][:, -1:], 0)
+    torch.testing.assert_close(
+        sampling.top_k_renorm_probs(probs, 20), kept / kept.sum(-1, keepdim=True), rtol=1e-3, atol=1e-5
+    )
+    nucleus = sampling.top_p_renorm_probs(probs, 0.6)
+    assert bool((probs.masked_fill(nucleus == 0, 0).sum(-1) >= 0.6 - 1e-3).all())
+    torch.testing.assert_close(nucleus.sum(-1), torch.ones(6, device="cuda"))
+    for _ in range(20):
+        drawn = sampling.sampling_from_probs(kept / kept.sum(-1, keepdim=True))
+        assert drawn.shape == (6,) and bool((kept.gather(1, drawn.long()[:, None]) > 0).all())
+
+
 def test_tilelang(seeded):
     tilelang = library("tilelang")
     from tilelang import language as T
