@@ -180,8 +180,8 @@ class EventList(list[Any]):
         """
         rows = [e for e in self if not (top_level_events_only and e.cpu_parent is not None)]
         if sort_by is not None:
-            name = sort_by.replace("cuda_time", "device_time")
-            rows.sort(key=lambda e: getattr(e, name, 0.0), reverse=True)
+            name = sort_by.replace("cuda_", "device_")
+            rows.sort(key=lambda e: 0.0 if name in _NOT_RECORDED else getattr(e, name), reverse=True)
         whole = self.self_cpu_time_total
         columns = _COLUMNS + [c for c in _FURTHER_COLUMNS if any(c[2](e) for e in rows)]
         widths_of = {"Name": max_name_column_width, "Input Shapes": max_shapes_column_width}
@@ -215,6 +215,13 @@ class EventList(list[Any]):
 
     def __str__(self) -> str:
         return self.table()
+
+
+# What PyTorch sorts by, too, and no event has here: as there, where it was not asked for, it is 0 of all.
+_NOT_RECORDED = frozenset(
+    "device_time device_time_total self_device_time_total cpu_memory_usage self_cpu_memory_usage device_memory_usage "
+    "self_device_memory_usage".split()
+)
 
 
 def _share(part: float, whole: float) -> str:

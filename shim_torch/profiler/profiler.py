@@ -105,10 +105,12 @@ def tensorboard_trace_handler(
 def _recordable(activities: Iterable[ProfilerActivity]) -> set[ProfilerActivity]:
     """Those asked for. Errors: NotImplementedError for kernels of a GPU that is there."""
     asked = set(activities)
+    if not any(isinstance(a, ProfilerActivity) for a in asked):
+        raise AssertionError("No valid profiler activities found")
     if ProfilerActivity.CUDA in asked and not _core.cuda_device_count():
         warn("CUDA is not available, disabling CUDA profiling", stacklevel=3)
         asked.discard(ProfilerActivity.CUDA)
-    if more := [a.name for a in asked - supported_activities()]:
+    if more := [getattr(a, "name", str(a)) for a in asked - supported_activities()]:
         raise NotImplementedError(
             f"torch.profiler.profile(activities=...) with ProfilerActivity.{', '.join(more)} is not supported by shim-torch: "
             "kernels are not traced. Use Nsight Systems, where torch.autograd.profiler.emit_nvtx shows the ranges"

@@ -155,3 +155,15 @@ def test_kernels_of_a_gpu_are_not_recorded(monkeypatch):
     monkeypatch.setattr(_core, "cuda_device_count", lambda: 1)
     with pytest.raises(NotImplementedError, match="ProfilerActivity.CUDA is not supported by shim-torch"):
         torch.profiler.profile(activities=asked)
+
+
+def test_what_cannot_be_sorted_by_or_recorded_is_refused():
+    with torch.profiler.profile() as found:
+        torch.ones(2) + torch.ones(3, 2)
+    averages = found.key_averages()
+    for name in ("cpu_time_total", "count", "cuda_time_total", "self_cpu_memory_usage", "self_device_time_total"):
+        assert "aten::add" in averages.table(sort_by=name)
+    with pytest.raises(AttributeError, match="nope"):
+        averages.table(sort_by="nope")
+    with pytest.raises(AssertionError, match="No valid profiler activities found"):
+        torch.profiler.profile(activities=["cpu"])
