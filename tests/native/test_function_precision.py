@@ -5,7 +5,7 @@ import pytest
 
 import shim_torch as torch
 
-FUNCTIONS = {"expm1": 1.5, "tan": 2.4, "atan": 1.2, "sinh": 1.5, "asin": 2.4, "acos": 1.3}
+FUNCTIONS = {name: 0.56 for name in ("expm1", "tan", "atan", "sinh", "cosh", "asin", "acos")}
 
 
 def _off(got, wanted):
@@ -18,7 +18,7 @@ def _off(got, wanted):
 def _numbers():
     torch.manual_seed(0)
     spread = torch.randn(4000).sign() * 10 ** (torch.rand(4000) * 8 - 6)
-    return torch.cat([torch.rand(8000) * 2 - 1, torch.rand(8000) * 20 - 10, spread])
+    return torch.cat([torch.rand(8000) * 2 - 1, torch.rand(8000) * 20 - 10, spread, torch.randn(2000) * 1e5])
 
 
 @pytest.mark.parametrize(("name", "units"), list(FUNCTIONS.items()))
@@ -29,7 +29,7 @@ def test_units_in_the_last_place(name, units):
 
 def test_atan2():
     y, x = _numbers(), _numbers().flip(0)
-    assert _off(torch.atan2(y, x), torch.atan2(y.double(), x.double())) < 1.6
+    assert _off(torch.atan2(y, x), torch.atan2(y.double(), x.double())) < 0.56
 
 
 def test_limits():

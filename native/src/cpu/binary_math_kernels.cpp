@@ -56,12 +56,11 @@ struct Hypot {
 };
 struct Atan2 {
   SHIM_ALWAYS_INLINE static float f(float y, float x) {
-    const float a = std::fabs(y), b = std::fabs(x), most = a > b ? a : b, least = a > b ? b : a;
-    const float near = atan_of(most == 0.f ? 0.f : least / most),
-                turned = a > b ? kHalfPi - (near + kHalfPiRest) : near;
-    return std::copysign(std::copysign(1.f, x) < 0.f ? kPi - (turned + kPiRest) : turned, y);
+    const double a = std::fabs(double(y)), b = std::fabs(double(x)), most = a > b ? a : b, least = a > b ? b : a;
+    const double near = atan_in_double(most == 0 ? 0 : least / most), turned = a > b ? kHalfPi - near : near;
+    return std::copysign(float(std::copysign(1.f, x) < 0.f ? kPi - turned : turned), y);
   }
-  static float beyond(float y, float x) { return std::atan2(y, x); }
+  static float beyond(float y, float x) { return float(std::atan2(double(y), double(x))); }
   SHIM_ALWAYS_INLINE static bool fits(float y, float x) {
     return std::fabs(y) + std::fabs(x) < std::numeric_limits<float>::infinity();
   }

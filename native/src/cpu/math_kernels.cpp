@@ -15,7 +15,7 @@ namespace {
   }
 FUNCTION(Exp, exp_of(x));
 FUNCTION(Exp2, exp2_of(x));
-FUNCTION(Expm1, expm1_of(x));
+FUNCTION(Expm1, x == T(0) ? x : T(expm1_in_double(x)));
 FUNCTION(Log, log_of(x));
 FUNCTION(Log2, log2_of(x));
 FUNCTION(Log10, log10_of(x));

@@ -13,60 +13,52 @@ namespace {
 
 #define SHIM_ALWAYS_INLINE inline __attribute__((always_inline))
 
-constexpr float kHalfPi = 1.57079632679489662f, kPi = 3.14159265358979324f;
+constexpr double kHalfPi = 1.57079632679489661923, kPi = 3.14159265358979323846;
 
-// |x| below about 1: the series; beyond, e = exp(|x| / 2) squared, which overflows where the result does.
-// Half of exp(t) for t >= 0, which is finite a little longer than all of it.
-SHIM_ALWAYS_INLINE float half_exp(float t) {
-  const float c = t > 90.f ? 90.f : t, sum = c * 1.44269504088896f + kRound, n = sum - kRound;
-  const float r = (c - n * 0.693359375f) - n * -2.12194440054690583e-4f;
-  const int32_t k = integer_in(sum) - 1, half = k >> 1;
-  return exp_series(r) * power_of_two(half) * power_of_two(k - half);
-}
+// Angles and hyperbolas are worked out in double and rounded once.
+// e = exp(|x|) - 1: sinh is (e + e / (e + 1)) / 2, without a difference that loses digits.
 SHIM_ALWAYS_INLINE float sinh_of(float x) {
-  const float t = std::fabs(x), z = x * x, e = half_exp(t);
-  const float p = ((2.755731922e-6f * z + 1.984126984e-4f) * z + 8.333333333e-3f) * z + 1.666666667e-1f;
-  return t < 1.f ? x + x * z * p : std::copysign(e - 0.25f / e, x);
+  const double e = expm1_in_double(std::fabs(double(x)));
+  return std::copysign(float(0.5 * (e + e / (e + 1))), x);
 }
 SHIM_ALWAYS_INLINE float cosh_of(float x) {
-  const float e = half_exp(std::fabs(x));
-  return e + 0.25f / e;
+  const double e = expm1_in_double(std::fabs(double(x)));
+  return float(1 + 0.5 * e * (e / (e + 1)));
 }
-// What pi / 2 and pi are below their floats; it goes to the small side of a difference.
-constexpr float kHalfPiRest = 4.371139e-8f, kPiRest = 8.742278e-8f;
-// atan(y) = y + y^3 P(y^2) on [0, 1], beyond which the axis is turned.
-SHIM_ALWAYS_INLINE float atan_of(float x) {
-  const float t = std::fabs(x);
-  const bool far = t > 1.f;
-  const float y = far ? 1.f / t : t, z = y * y;
-  const float p = polynomial(z, -1.793622295e-03f, 1.091460846e-02f, -3.117785109e-02f, 5.795759904e-02f,
-      -8.403450660e-02f, 1.095218589e-01f, -1.426424170e-01f, 1.999854829e-01f, -3.333329909e-01f);
-  const float more = y * z * p;
-  return std::copysign(far ? kHalfPi - (y + (more + kHalfPiRest)) : y + more, x);
+// atan(y) = y + y^3 P(y^2) on [0, 1], beyond which the axis is turned; t >= 0.
+SHIM_ALWAYS_INLINE double atan_in_double(double t) {
+  const bool far = t > 1;
+  const double y = far ? 1 / t : t, z = y * y;
+  const double p = polynomial(z, -1.793622295e-03, 1.091460846e-02, -3.117785109e-02, 5.795759904e-02, -8.403450660e-02,
+      1.095218589e-01, -1.426424170e-01, 1.999854829e-01, -3.333329909e-01);
+  const double angle = y + y * z * p;
+  return far ? kHalfPi - angle : angle;
 }
-SHIM_ALWAYS_INLINE float asin_near(float x) {  // |x| <= 1/2
-  const float z = x * x;
-  float p = polynomial(
-      z, 3.380570512e-02f, 1.707788905e-02f, 3.111614902e-02f, 4.459803304e-02f, 7.500098759e-02f, 1.666666632e-01f);
+SHIM_ALWAYS_INLINE float atan_of(float x) { return std::copysign(float(atan_in_double(std::fabs(double(x)))), x); }
+SHIM_ALWAYS_INLINE double asin_near(double x) {  // |x| <= 1/2
+  const double z = x * x;
+  const double p = polynomial(
+      z, 3.380570512e-02, 1.707788905e-02, 3.111614902e-02, 4.459803304e-02, 7.500098759e-02, 1.666666632e-01);
   return x + x * z * p;
 }
 SHIM_ALWAYS_INLINE float asin_of(float x) {
-  const float t = std::fabs(x), s = std::sqrt(0.5f * (1.f - t));  // NaN beyond 1
-  const float y = asin_near(t <= 0.5f ? t : s);
-  return std::copysign(t <= 0.5f ? y : kHalfPi - (2.f * y + kHalfPiRest), x);
+  const double t = std::fabs(double(x)), s = std::sqrt(0.5 * (1 - t));  // NaN beyond 1
+  const double y = asin_near(t <= 0.5 ? t : s);
+  return std::copysign(float(t <= 0.5 ? y : kHalfPi - 2 * y), x);
 }
 SHIM_ALWAYS_INLINE float acos_of(float x) {
-  const float t = std::fabs(x), s = std::sqrt(0.5f * (1.f - t)), y = asin_near(t <= 0.5f ? x : s);
-  return t <= 0.5f ? kHalfPi - (y + kHalfPiRest) : x > 0.f ? 2.f * y : kPi - (2.f * y + kPiRest);
+  const double t = std::fabs(double(x)), s = std::sqrt(0.5 * (1 - t)), y = asin_near(t <= 0.5 ? double(x) : s);
+  return float(t <= 0.5 ? kHalfPi - y : x > 0.f ? 2 * y : kPi - 2 * y);
 }
-// tan(r) = r + r^3 P(r^2) on |r| <= pi/4; in every other quarter its negative reciprocal.
+// tan(r) = r + r^3 P(r^2) on |r| <= pi/4, r = x - n pi/2; in every other quarter its negative reciprocal.
 SHIM_ALWAYS_INLINE float tan_of(float x) {
-  const Quarter q = quarter_of(x);
-  const float z = q.r * q.r;
-  const float p = polynomial(z, 4.387079457e-03f, 6.819752070e-05f, 1.085218442e-02f, 2.127605600e-02f,
-      5.406106679e-02f, 1.333265353e-01f, 3.333335003e-01f);
-  const float t = q.r + q.r * z * p;
-  return x == 0.f ? x : q.turn & 1 ? -1.f / t : t;
+  const double sum = double(x) * 0.63661977236758134308 + kRoundDouble, n = sum - kRoundDouble;
+  const double r = (double(x) - n * 1.5707963267341256) - n * 6.077100506303966e-11, z = r * r;
+  const double p = polynomial(z, 4.387079457e-03, 6.819752070e-05, 1.085218442e-02, 2.127605600e-02, 5.406106679e-02,
+      1.333265353e-01, 3.333335003e-01);
+  const double t = r + r * z * p;
+  const bool odd = (std::bit_cast<int64_t>(sum) & 1) != 0;
+  return x == 0.f ? x : float(odd ? -1 / t : t);
 }
 // x * f(w), w = -log(1 - x^2): in w, and where it is large in its root.
 SHIM_ALWAYS_INLINE float erfinv_of(float x) {

@@ -36,7 +36,7 @@ UNARY(Lgamma, lgamma_of);
 #undef UNARY
 struct Tan {  // with limits, beyond which each is worked out by itself
   SHIM_ALWAYS_INLINE static float f(float x) { return tan_of(x); }
-  static float beyond(float x) { return std::tan(x); }
+  static float beyond(float x) { return float(std::tan(double(x))); }
   SHIM_ALWAYS_INLINE static bool fits(float x) { return std::fabs(x) <= kReducible; }
 };
 

@@ -80,6 +80,17 @@ inline float expm1_of(float x) {
   return n == 0.f ? (x == 0.f ? x : small) : large;
 }
 
+// The same in double, for a float: right to its last place, and not much more.
+inline double expm1_in_double(double x) {
+  double c = x > 130 ? 130 : x < -130 ? -130 : x;  // beyond float32 on both sides; NaN passes both tests
+  double sum = c * 1.44269504088896340736 + kRoundDouble, n = sum - kRoundDouble;
+  double r = (c - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  double p = polynomial(r, 2.48015209968256970e-05, 1.98412698632018282e-04, 1.38888889174064467e-03,
+      8.33333333333003204e-03, 4.16666666666237404e-02, 1.66666666666666685e-01, 5.00000000000000111e-01);
+  double power = power_of_two_in(sum), small = r + r * r * p;
+  return power * small + (power - 1);  // of n = 0 the small part alone: 2^0 - 1 is 0
+}
+
 // x = 2^e * m with m in [sqrt(1/2), sqrt(2)); log(m) = f - f^2/2 + f^3 P(f), f = m - 1.
 struct Logarithm {
   float e, m;
