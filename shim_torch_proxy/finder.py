@@ -151,11 +151,12 @@ class ScopeFinder:
 
     def _joins(self, package: str, scope: Scope, path: Sequence[str] | None) -> bool:
         """Whether a package that code in scope imports needs torch; optional packages appear in no requirement."""
+        language = package in adapters.FAMILIES
         if (
             package in sys.stdlib_module_names
             or scope.blocks(package)
-            or not importer.asked_in_scope()
-            or not (package in adapters.FAMILIES or requirements.uses_torch(package))
+            or not importer.asked_in_scope(main=language and scope.covers("__main__"))
+            or not (language or requirements.uses_torch(package))
         ):
             return False
         spec = self._others(package, path, None) if self._near(path) else None

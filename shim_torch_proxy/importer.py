@@ -203,9 +203,11 @@ def asking_frame(depth: int = 1) -> FrameType | None:
     return frame
 
 
-def asked_in_scope() -> bool:
-    """Whether the code whose import runs now was loaded in a scope."""
+def asked_in_scope(main: bool = False) -> bool:
+    """Whether the code whose import runs now was loaded in a scope; ``main``: or is the main module, which ran before."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _who(frame.f_globals).startswith(("importlib", "shim_torch_proxy.")):
         frame = frame.f_back
-    return frame is not None and frame_has_torch(frame)
+    return frame is not None and (
+        frame_has_torch(frame) or main and _who(frame.f_globals) in ("__main__", "__mp_main__")
+    )
