@@ -118,8 +118,13 @@ def range_(start, end, step, dtype, layout, device, pin_memory):
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
+    made = dtype or _core.get_default_dtype()
+    if not made.is_floating_point:  # as PyTorch: of the ends and the step as integers
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise RuntimeError("step must be nonzero")
     n = math.floor((end - start) / step) + 1
-    return _range(start, start + n * step, step, dtype or _core.get_default_dtype(), device)
+    return _range(start, start + n * step, step, made, device)
 
 
 def _steps(steps):

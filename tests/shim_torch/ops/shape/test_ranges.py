@@ -19,6 +19,10 @@ def test_fractions():
     assert torch.arange(0, 1, 0.25).tolist() == [0, 0.25, 0.5, 0.75] and torch.arange(0.0, 2).dtype is torch.float32
     with pytest.warns(UserWarning, match="torch.range is deprecated"):
         assert torch.range(0, 1, 0.5).tolist() == [0, 0.5, 1]
+        assert torch.range(-5, 5, 2.5, dtype=torch.int8).tolist() == [-5, -3, -1, 1, 3, 5]  # a step of 2
+        assert torch.range(7.9, 0.2, -1.9, dtype=torch.int16).tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+        with pytest.raises(RuntimeError, match="step must be nonzero"):
+            torch.range(0, 1, 0.5, dtype=torch.int64)
 
 
 def test_even_steps():
