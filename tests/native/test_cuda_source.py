@@ -112,6 +112,7 @@ def of_rows():
         yield "joined_rows", {"ELEMENT": t}
     for t in ("int", "Bf16", "Bool", "double", "i64"):
         yield "triangle", {"OUT": t}
+    yield "permutation", {}
     yield "search", {"ELEMENT": "double", "OUT": "i64", "MAKES": 1}
     for t in ("float", "double", "Half", "Bf16", "i64", "u8"):
         yield "random", {"ELEMENT": t, "WIDE": int(t == "double"), "V": 8 if t in ("Half", "Bf16") else 4}

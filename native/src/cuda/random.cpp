@@ -5,6 +5,7 @@
 
 #include "core/order.h"
 #include "cuda/elementwise.h"
+#include "cuda/entries/permutation.h"
 #include "cuda/entries/random.h"
 #include "cuda/entries/random_of_input.h"
 #include "cuda/reasons.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int kRandomThreads = 256;
 
-const Family random_family{"random"}, of_input_family{"random_of_input"};
+const Family random_family{"random"}, of_input_family{"random_of_input"}, permutation_family{"permutation"};
 
 template <class E> Kernel<E> random_kernel(DType t, bool wide, int vector, int device, bool raised = false) {
   return find_kernel<E>(random_family, key_of(int(t), wide, vector, raised), device, [&] {
@@ -112,6 +113,20 @@ template <class E> Kernel<E> kernel_of_input(DType t, bool wide, int device) {
 }
 
 }  // namespace
+
+Outcome<Tensor> permutation(const Tensor& like, int64_t seed, int64_t start) {
+  constexpr int64_t kMostKeys = 4096;
+  const int64_t n = like->numel();
+  if (!kernels_ready()) return kNoCompiler;
+  if (n > kMostKeys) return kTooMany;
+  const int device = like->device().index;
+  const auto f = find_kernel<entries::permutation::permutation>(
+      permutation_family, 0, device, [&] { return std::vector<std::string>{}; });
+  if (!f) return kNotCompiled;
+  const Tensor out = empty(Dims{n}, DType::i64, like->device());
+  if (n) launch(f, {(n + 127) / 128, 1, 128}, device, out->data(), int(n), uint64_t(seed), uint64_t(start));
+  return out;
+}
 
 Outcome<Tensor> bernoulli(const Tensor& given, int64_t seed, int64_t start) {
   const DType t = given->dtype();

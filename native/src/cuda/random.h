@@ -18,6 +18,8 @@ bool draw_shaped(const Tensor& self, Shaped, double a, double b, uint64_t seed, 
 bool draw(const Tensor& self, std::string_view kind, const DrawBounds&, uint64_t seed, uint64_t start);
 // Counts of Poisson's distribution at `rates`, one block of the stream each. Null where there is no kernel for the dtype.
 Tensor draw_poisson(const Tensor& rates, uint64_t seed, uint64_t start);
+// The numbers below like's elements in random order, of which there are at most 4096.
+Outcome<Tensor> permutation(const Tensor& like, int64_t seed, int64_t start);
 // 1 where a uniform number is below the chance, else 0.
 Outcome<Tensor> bernoulli(const Tensor& chances, int64_t seed, int64_t start);
 // self times slopes, and these: 1 where self is positive, else uniform numbers of [lower, upper).

@@ -33,6 +33,7 @@ void register_cuda_nn_kernels() {
   register_kernel<&gru_step, kCuda>("gru_step");
   register_kernel<&gru_step_backward, kCuda>("gru_step_backward");
   register_kernel<&dropout, kCuda>("cuda_dropout");
+  register_kernel<&cuda::permutation, kCuda>("permutation");
   register_kernel<&cuda::bernoulli, kCuda>("bernoulli_at");
   register_kernel<&cuda::rrelu, kCuda>("rrelu_at");
   register_kernel<&softmax_backward, kCuda>("softmax_backward");

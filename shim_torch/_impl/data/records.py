@@ -497,6 +497,7 @@ FAMILIES = {
     'shim.cuda_kernels': (
         ('shim::dropout(Tensor input, float p, int seed, int start) -> (Tensor, Tensor)', 'kernel', (('native', 'cuda_dropout'), ('function', False), ('differentiable', (0,)), ('gradient_name', 'NativeDropoutBackward0')), (('input', ('g', 'p', 'result1'), False),), (), False),
         ('shim::masked_scale(Tensor self, Tensor mask, float scale) -> Tensor', 'kernel', (('native', 'masked_scale'), ('function', False), ('keep', ('mask',)), ('gradient_name', 'MulBackward0')), (('self', ('g', 'mask', 'scale'), False),), (), False),
+        ('shim::permutation(Tensor like, int seed, int start) -> Tensor', 'kernel', (('native', 'permutation'), ('function', False), ('keep', ('like',))), (), (), False),
         ('shim::bernoulli(Tensor chances, int seed, int start) -> Tensor', 'kernel', (('native', 'bernoulli_at'), ('function', False), ('keep', ('chances',))), (), (), False),
         ('shim::rrelu(Tensor self, float lower, float upper, int seed, int start) -> (Tensor, Tensor)', 'kernel', (('native', 'rrelu_at'), ('function', False), ('differentiable', (0,)), ('gradient_name', 'RreluWithNoiseBackward0')), (('self', ('g', 'result1'), False),), (), False),
         ('shim::multinomial_faults(Tensor weights) -> Tensor', 'kernel', (('native', 'multinomial_faults'), ('function', False), ('keep', ('weights',))), (), (), False),

@@ -7,7 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.random_fill import fill_integers, fill_random
 from shim_torch._impl.records.shared.random_range import check_countable
-from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import composite, direct
 from shim_torch._impl.table.rules import WIDE, not_implemented
 
@@ -84,6 +84,10 @@ def randperm(n, generator, dtype, layout, device, pin_memory):
     if _core.device(device or "cpu").type == "cpu" and dtype not in (None, _core.int64):
         return _core.function("aten::randperm")(n, generator=generator, device=device).to(dtype)
     keys = _empty((n,), _core.int64, device, pin_memory)
+    if n <= 4096 and _core.unseen_on_cuda(keys):
+        from shim_torch._impl.tensor.generator import chosen
+
+        return shim.permutation(keys, *chosen(generator, keys.device)._take(2 * n)).to(dtype or _core.int64)
     return fill_random(keys, "integer", 0, 2**62, generator).argsort().to(dtype or _core.int64)
 
 

@@ -67,6 +67,23 @@ def _uniforms(xp, count, wide, seed, start):
 
 
 @op(
+    "shim::permutation(Tensor like, int seed, int start) -> Tensor",
+    shape=lambda like: like.shape,
+    dtype=lambda: (None, _core.int64),
+    keep=("like",),
+    native="permutation",
+    **_SHIM,
+)
+def permutation(xp, like, seed, start):
+    """The numbers below a vector's length, as sorting the stream's draws of [0, 2**62) orders them."""
+    from shim_torch._impl.tensor.generator import philox
+
+    words = philox(xp, seed, start, (like.size + 1) // 2).reshape(-1).astype(xp.uint64)
+    keys = ((words[0::2] << xp.uint64(32)) | words[1::2]) & xp.uint64((1 << 62) - 1)
+    return keys[: like.size].argsort().astype("int64")
+
+
+@op(
     "shim::bernoulli(Tensor chances, int seed, int start) -> Tensor",
     shape=lambda chances: chances.shape,
     dtype=lambda chances: chances.dtype,
