@@ -12,10 +12,11 @@ namespace {
 
 const Family decompositions{"decompositions"};
 constexpr NotMine kLarge{"matrices that a block is slow for"}, kChecked{"errors that are asked for at once"};
-constexpr int64_t kMostSolved = 128, kMostColumns = 1024, kMostSingular = 256, kMostLong = 1024;
-int64_t most_rows(DType t) {
-  return t == DType::f64 ? 96 : 128;
-}  // of Cholesky's, whose triangle lies in shared memory
+constexpr int64_t kMostSolved = 128, kMostColumns = 1024, kMostSingular = 128, kMostLong = 512;
+// Cholesky's triangle lies in shared memory.
+int64_t most_rows(DType t) { return t == DType::f64 ? 96 : 128; }
+// A block has one of many multiprocessors: of larger matrices there must be some, or a library that spreads one over the device is faster.
+constexpr int64_t kSolvedRowsOfOne = 16, kCholeskyRowsOfOne = 32;
 
 struct Vectors {
   int left_step, left_next, right_step, right_next;
@@ -56,13 +57,17 @@ int threads_of_elements(int64_t n, int most) { return std::min(threads_for(n / 8
 
 // `b` null: the inverse.
 Outcome<std::tuple<Tensor, Tensor>> solved(const Tensor& a, const Tensor& b, bool left, bool vector) {
-  const int64_t n = rows_of(a), columns = !b ? n : vector ? 1 : left ? columns_of(b) : rows_of(b);
-  if (n > kMostSolved || columns > kMostColumns) return kLarge;
+  const int64_t n = rows_of(a),
+                columns = !b       ? n
+                          : vector ? 1
+                          : left   ? columns_of(b)
+                                   : rows_of(b),
+                count = a->numel() / (n * n);
+  if (n > kMostSolved || columns > kMostColumns || n > kSolvedRowsOfOne * count) return kLarge;
   const int device = a->device().index;
   const auto f = matrix_kernel<entries::decompositions::solve_systems>(a->dtype(), device);
   if (!f) return kNotCompiled;
   const Dims lead = lead_of(a);
-  const int64_t count = a->numel() / (n * n);
   const Tensor from = contiguous(a), other = contiguous_or_null(b), info = empty(lead, DType::i32, a->device()),
                work = empty(Dims{count, n, n + columns}, a->dtype(), a->device()),
                x = vector  ? empty(b->sizes(), a->dtype(), a->device())
@@ -83,14 +88,15 @@ Outcome<std::tuple<Tensor, Tensor>> cholesky(const Tensor& a, bool upper, bool c
   if (check_errors) return kChecked;
   const int64_t n = rows_of(a);
   if (columns_of(a) != n) return kOtherSizes;
-  if (n > most_rows(a->dtype())) return kLarge;
+  const int64_t count = a->numel() / (n * n);
+  if (n > most_rows(a->dtype()) || n > kCholeskyRowsOfOne * count) return kLarge;
   const int device = a->device().index;
   const auto f = matrix_kernel<entries::decompositions::cholesky>(a->dtype(), device);
   if (!f) return kNotCompiled;
   const Tensor from = contiguous(a), out = matrices(lead_of(a), n, n, a),
                info = empty(lead_of(a), DType::i32, a->device());
-  launch(f, {a->numel() / (n * n), 1, threads_of_elements(n * n, 512)}, device, from->data(), out->data(), info->data(),
-      int(n), upper);
+  launch(
+      f, {count, 1, threads_of_elements(n * n, 512)}, device, from->data(), out->data(), info->data(), int(n), upper);
   return std::tuple{out, info};
 }
 
