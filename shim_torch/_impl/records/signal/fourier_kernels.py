@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.calls import aten
+from shim_torch._impl.records.shared.formulas import differentiated
+from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import wrap_dim
 
@@ -107,7 +108,23 @@ def _half_shape(self: Any, dim: Any, onesided: bool) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def _half_as_whole(g: Any, last: int, size: int) -> Any:
+    """The half spectrum whose real transform is the real part of that of g followed by zeros: it stands for two, but for its
+    first value and (even sizes) its last, which are real."""
+    count = g.size(last)
+    factor = torch.full((count, 2), 0.5, dtype=g.dtype.to_real(), device=g.device)
+    ends = factor[:: count if size % 2 else count - 1]
+    ends[:, 0] = 1
+    ends[:, 1] = 0
+    shape = [count if d == last else 1 for d in range(g.dim())]
+    return aten.view_as_complex(aten.view_as_real(g.resolve_conj()) * factor.reshape([*shape, 2]))
+
+
 def _from_real_grad(g: Any, self_shape: Any, dim: Any, normalization: int, onesided: bool) -> Any:
+    if onesided and len(dim) == 1 and not differentiated(g) and (_core.unseen_on_cuda(g) or _core.unseen(g)):
+        last = wrap_dim(dim[0], len(self_shape))
+        half = _half_as_whole(g, last, self_shape[last])
+        return aten._fft_c2r(half, dim, normalization, self_shape[last])
     if onesided:
         last = wrap_dim(dim[-1], len(self_shape))
         missing = self_shape[last] - g.size(last)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 import shim_torch as torch
 
 
@@ -44,3 +46,19 @@ def test_gradients():
     assert torch.autograd.gradcheck(lambda x: torch.view_as_real(torch.ops.aten._fft_r2c(x, [0], 1, True)), t)
     z = torch.tensor(X, dtype=torch.complex128, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: torch.ops.aten._fft_c2r(x, [0], 0, 8), z)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+@pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
+def test_gradient_of_half_spectra(n, norm):
+    """One real transform of the half, and (where it has a gradient itself) one of the whole: both are the sums' own."""
+    torch.manual_seed(0)
+    x = torch.randn(2, n, 3, dtype=torch.float64, requires_grad=True)
+    run = lambda t: torch.fft.rfft(t, dim=1, norm=norm)
+    assert torch.autograd.gradcheck(run, x)
+    assert torch.autograd.gradgradcheck(lambda t: run(t).abs().square(), x)
+    y = run(x)
+    g = torch.randn(y.shape, dtype=y.dtype)
+    (once,) = torch.autograd.grad(y, x, g, retain_graph=True)
+    (again,) = torch.autograd.grad(y, x, g.requires_grad_(), create_graph=True)
+    assert torch.allclose(once, again)
