@@ -63,7 +63,10 @@ Outcome<Tensor> polar(const Tensor& length, const Tensor& angle) {
   const Tensor out = empty(length->sizes(), t == DType::f32 ? DType::c64 : DType::c128, length->device());
   int64_t n = length->numel();
   if (!n) return out;
-  launch(f, {blocks_for(n)}, device, length->data(), angle->data(), out->data(), n);
+  const auto begins_whole = [](const Tensor& x) { return vector_of(x->data(), x->itemsize()) * x->itemsize() == 16; };
+  const bool packed = begins_whole(length) && begins_whole(angle) && begins_whole(out);
+  const int64_t each = packed ? 16 / int64_t(length->itemsize()) : 1;
+  launch(f, {blocks_for((n + each - 1) / each)}, device, length->data(), angle->data(), out->data(), n, packed);
   return out;
 }
 

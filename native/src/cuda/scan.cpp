@@ -135,8 +135,10 @@ Tensor running_extreme(bool largest, const Tensor& given, int64_t dim, Tensor* v
         std::string("EXTREME=") + (largest ? "1" : "0")};
   });
   int64_t lines = c.outer * c.inner;
-  if (!f || (lines + 7) / 8 > kMostBlocks) return {};
-  launch(f, {(lines + 7) / 8}, device, self->data(), (*values)->data(), indices->data(), lines, c.n, c.inner);
+  if (!f || (lines + 7) / 8 > kMostBlocks || c.n > INT32_MAX) return {};
+  const int warps = lines < 132 * 8 ? 1 : 8;  // of a block: few lines are spread over the multiprocessors
+  launch(f, {(lines + warps - 1) / warps, 1, 32 * warps}, device, self->data(), (*values)->data(), indices->data(),
+      lines, c.n, c.inner);
   return indices;
 }
 

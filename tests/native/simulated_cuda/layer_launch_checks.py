@@ -214,3 +214,20 @@ def few_passes():
     expected = torch.empty(70, device="cuda").normal_(0, 1) * 2.5 + means
     assert torch.equal(drawn.cpu(), expected.cpu())
     assert launches(lambda: torch.normal(means, 2.5)) == 2
+
+
+def packs():
+    """Several elements a thread, of any beginning and end; running extremes of few and of many lines."""
+    torch.manual_seed(0)
+    for dtype in (torch.float32, torch.float64):
+        x, y = torch.rand(3, 23, dtype=dtype), torch.randn(3, 23, dtype=dtype)
+        for begin in (0, 1):
+            found = torch.view_as_real(torch.polar(x.cuda().view(-1)[begin:], y.cuda().view(-1)[begin:])).cpu()
+            expected = torch.view_as_real(torch.polar(x.view(-1)[begin:], y.view(-1)[begin:]))
+            torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+    for shape, dim in (((3, 70), 1), ((70, 4), 0), ((1100, 3), 1)):
+        x = torch.randint(0, 9, shape).float()
+        x.view(-1)[5] = float("nan")
+        for f in (torch.cummin, torch.cummax):
+            found = natively(f"aten::{f.__name__}", lambda t, f=f, d=dim: tuple(f(t, d)), x)
+            assert found[1].dtype == torch.int64

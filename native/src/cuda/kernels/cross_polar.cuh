@@ -41,12 +41,32 @@ template <class X> struct alignas(2 * sizeof(X)) Complex {
 template <class X> __device__ inline Complex<X> turned(X length, X angle) {
   Complex<X> r;
   if constexpr (is_float<X>) {
-    r.real = length * cos(angle);
-    r.imag = length * sin(angle);
+    X sine, cosine;
+    if constexpr (sizeof(X) == 4)
+      sincosf(angle, &sine, &cosine);
+    else
+      sincos(angle, &sine, &cosine);
+    r.real = length * cosine;
+    r.imag = length * sine;
   }
   return r;
 }
-extern "C" __global__ void __launch_bounds__(256) polar(const T* length, const T* angle, Complex<T>* out, i64 n) {
-  for (i64 i = i64(blockIdx.x) * 256 + threadIdx.x; i < n; i += i64(gridDim.x) * 256)
-    out[i] = turned(length[i], angle[i]);
+template <class X> struct alignas(16) Some {
+  static constexpr int count = 16 / sizeof(X);
+  X v[count];
+};
+// `packed`: operands that begin where loads of 16 bytes do.
+extern "C" __global__ void __launch_bounds__(256)
+    polar(const T* length, const T* angle, Complex<T>* out, i64 n, int packed) {
+  constexpr int count = Some<T>::count;
+  const i64 packs = packed ? n / count : 0, first = i64(blockIdx.x) * 256 + threadIdx.x, step = i64(gridDim.x) * 256;
+  for (i64 k = first; k < packs; k += step) {
+    const Some<T> a = reinterpret_cast<const Some<T>*>(length)[k], b = reinterpret_cast<const Some<T>*>(angle)[k];
+    Some<Complex<T>> made[2];
+#pragma unroll
+    for (int i = 0; i < count; ++i) made[i / (count / 2)].v[i % (count / 2)] = turned(a.v[i], b.v[i]);
+    reinterpret_cast<Some<Complex<T>>*>(out)[2 * k] = made[0];
+    reinterpret_cast<Some<Complex<T>>*>(out)[2 * k + 1] = made[1];
+  }
+  for (i64 i = packs * count + first; i < n; i += step) out[i] = turned(length[i], angle[i]);
 }

@@ -70,7 +70,7 @@ template <class Op = Add, class X> __device__ inline void scan_before(X* of, i64
 // (outer, n, inner) along n: EXTREME 1 the greatest so far, 0 the least, and its last place. A warp a line, 32 places at a time.
 struct Best {
   C value;
-  i64 at;
+  int at;
 };
 __device__ inline bool replaces(const Best& a, const Best& b) {  // b, which comes later, instead of a
   if (b.at < 0) return false;
@@ -83,10 +83,12 @@ extern "C" __global__ void __launch_bounds__(256)
   if (line >= lines) return;
   const i64 base = line / inner * n * inner + line % inner;
   Best carried = {C(0), -1};
+  T next = lane < n ? x[base + lane * inner] : T();
   for (i64 first = 0; first < n; first += 32) {
     const i64 k = first + lane;
     Best own = {C(0), -1};
-    if (k < n) own = {wide(x[base + k * inner]), k};
+    if (k < n) own = {wide(next), int(k)};
+    if (k + 32 < n) next = x[base + (k + 32) * inner];  // under way while this round's are compared
 #pragma unroll
     for (int step = 1; step < 32; step *= 2) {
       const Best other = {__shfl_up_sync(FULL, own.value, step), __shfl_up_sync(FULL, own.at, step)};
@@ -94,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
     if (!replaces(carried, own)) own = carried;
     if (k < n) {
-      values[base + k * inner] = x[base + own.at * inner];
+      values[base + k * inner] = cast<T>(own.value);
       places[base + k * inner] = own.at;
     }
     carried = {__shfl_sync(FULL, own.value, 31), __shfl_sync(FULL, own.at, 31)};
