@@ -218,7 +218,9 @@ def test_few_launches(simulated, module, part):
     run(simulated, f"import {module}; {module}.{part}()")
 
 
-@pytest.mark.parametrize("part", ["norms", "cells", "sizes", "dots", "matrices", "causal", "few_passes", "packs"])
+@pytest.mark.parametrize(
+    "part", ["norms", "cells", "sizes", "dots", "matrices", "causal", "masked", "few_passes", "packs"]
+)
 def test_few_launches_of_layers(simulated, part):
     run(simulated, f"import layer_launch_checks; layer_launch_checks.{part}()")
 

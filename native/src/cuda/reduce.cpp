@@ -10,6 +10,8 @@
 #include "cuda/entries/reduce.h"
 #include "cuda/kernel_store.h"
 #include "cuda/nvrtc.h"
+#include "cuda/reasons.h"
+#include "ops/kernels.h"
 
 namespace shim::cuda {
 namespace {
@@ -66,19 +68,19 @@ constexpr Named kNorms[] = {{"norm_two", "sum", 5}, {"norm_squares", "sum", 1}, 
     {"norm_one", "sum", 2}, {"norm_greatest", "amax", 2}, {"norm_least", "amin", 2}};
 
 std::vector<std::string> options_of(
-    const char* op, DType in, DType compute, DType out, int vector, bool log, bool softmax) {
+    const char* op, DType in, DType compute, DType out, int vector, int log, bool softmax) {
   const auto* norm = std::ranges::find(kNorms, std::string_view(op), &Named::name);
   const bool is_norm = norm != std::end(kNorms);
   return {std::string("-DOP=") + (is_norm ? norm->functor : op), "-DNORM=" + std::to_string(is_norm ? norm->norm : 0),
       std::string("-DTIN=") + element_type(in), std::string("-DC=") + compute_type(compute),
       std::string("-DOUT=") + element_type(out), "-DV=" + std::to_string(vector),
-      std::string("-DLOGIC=") + (compute == DType::b8 ? "1" : "0"), std::string("-DLOG=") + (log ? "1" : "0"),
+      std::string("-DLOGIC=") + (compute == DType::b8 ? "1" : "0"), "-DLOG=" + std::to_string(log),
       std::string("-DSOFTMAX=") + (softmax ? "1" : "0")};
 }
 
 CUfunction kernel_for(
-    const char* entry, const char* op, DType in, DType compute, DType out, int vector, bool log, int device) {
-  thread_local std::map<std::tuple<std::string, std::string, DType, DType, DType, int, bool, int>, CUfunction> known;
+    const char* entry, const char* op, DType in, DType compute, DType out, int vector, int log, int device) {
+  thread_local std::map<std::tuple<std::string, std::string, DType, DType, DType, int, int, int>, CUfunction> known;
   auto [it, fresh] = known.try_emplace({entry, op, in, compute, out, vector, log, device}, nullptr);
   if (fresh) {
     const std::vector<std::string> options =
@@ -224,7 +226,7 @@ Tensor vector_norm(const TensorImpl& self, double order, IntArrayRef dims, bool 
   return {};
 }
 
-bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute) {
+bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute, bool safe) {
   if (!elementwise_dtype(self.dtype()) || !elementwise_dtype(out->dtype()) || !elementwise_ready()) return false;
   int64_t cols = self.dim() ? self.sizes().back() : 1, rows = cols ? self.numel() / cols : 0;
   if (!self.numel()) return true;
@@ -234,12 +236,21 @@ bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute)
   while (vector > 1 && cols % vector) vector /= 2;
   const int device = self.device().index;
   using Softmax = entries::reduce::softmax;
-  const Kernel<Softmax> f{kernel_for(Softmax::name, "sum", self.dtype(), compute, out->dtype(), vector, log, device)};
+  const Kernel<Softmax> f{
+      kernel_for(Softmax::name, "sum", self.dtype(), compute, out->dtype(), vector, safe ? 2 : log, device)};
   if (!f) return false;
   int threads = 32;
   while (threads < 1024 && threads * vector * 4 < cols) threads *= 2;
   launch(f, {rows, 1, threads}, device, self.data(), out->data(), rows, cols);
   return true;
+}
+
+Outcome<Tensor> safe_softmax(const Tensor& self) {
+  if (const char* why = not_floats({&self})) return NotMine{why};
+  if (!self->dim()) return kOtherSizes;
+  const Tensor x = contiguous(self), out = empty(x->sizes(), x->dtype(), x->device());
+  if (!softmax(*x, out, false, cuda::compute_dtype(x->dtype()), true)) return kNotCompiled;
+  return out;
 }
 
 std::string compile_reduction(const char* op, DType in, DType compute, DType out, int vector, int architecture) {

@@ -7,6 +7,7 @@
 #include "cuda/norm.h"
 #include "cuda/random.h"
 #include "cuda/recurrent.h"
+#include "cuda/reduce.h"
 #include "cuda/rows.h"
 #include "cuda/score_loss.h"
 #include "kernels/call.h"
@@ -36,6 +37,7 @@ void register_cuda_nn_kernels() {
   register_kernel<&cuda::permutation, kCuda>("permutation");
   register_kernel<&cuda::bernoulli, kCuda>("bernoulli_at");
   register_kernel<&cuda::rrelu, kCuda>("rrelu_at");
+  register_kernel<&safe_softmax, kCuda>("safe_softmax");
   register_kernel<&softmax_backward, kCuda>("softmax_backward");
   register_kernel<&cross_entropy, kCuda>("cross_entropy");
   register_kernel<&cross_entropy_backward, kCuda>("cross_entropy_backward");

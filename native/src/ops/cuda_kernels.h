@@ -26,7 +26,7 @@ int current_device();           // of this thread; 0 until something else is set
 bool reduce(Reduction, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor);
 // The dot product of contiguous vectors of one dtype and length; null where there is no kernel.
 Tensor dot(const Tensor& a, const Tensor& b);
-// Both contiguous, the last dimension is the one; computed in `compute`.
-bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute);
+// Both contiguous, the last dimension is the one; computed in `compute`. `safe`: rows of -infinity alone give zeros.
+bool softmax(const TensorImpl& self, const Tensor& out, bool log, DType compute, bool safe = false);
 
 }  // namespace shim::cuda

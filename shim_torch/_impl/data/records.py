@@ -140,9 +140,11 @@ FAMILIES = {
     ),
     'pointwise.softmax': (
         ('softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor', 'kernel', (('native', 'softmax'), ('out', True), ('batching', 'along_dim_or_none'), ('autocast', 'float32_cuda'), ('out_dtype', 'structured'), ('out_error_name', 'aten::softmax')), (('self', ('g', 'result', 'dim'), False),), (), False),
+        ('shim::safe_softmax(Tensor self) -> Tensor', 'kernel', (('native', 'safe_softmax'), ('function', False), ('gradient_name', 'SafeSoftmaxBackward0')), (('self', ('g', 'result'), False),), (), False),
         ('log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor', 'kernel', (('native', 'log_softmax'), ('out', True), ('batching', 'along_dim_or_none'), ('autocast', 'float32_cuda'), ('out_dtype', 'structured'), ('out_error_name', 'aten::log_softmax')), (('self', ('g', 'result', 'dim'), False),), (), False),
         ('_softmax(Tensor self, int dim, bool half_to_float) -> Tensor', 'composite', (('method', False), ('batching', 'along_dim')), (), (), False),
         ('_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor', 'composite', (('method', False), ('batching', 'along_dim')), (), (), False),
+        ('_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor', 'composite', (('method', False),), (), (), False),
     ),
     'pointwise.comparison': (
         ('eq.Tensor(Tensor self, Tensor other) -> Tensor', 'kernel', (('native', 'eq'), ('inplace', True), ('out', True), ('symbol', 'eq'), ('number_kernel', True), ('numbers', 'not_first'), ('number_overloads', ('Scalar',)), ('never_differentiable', True), ('gradient_name', 'EqBackward0/EqBackward1')), (('self', ('g',), False), ('other', ('g',), False)), (), True),

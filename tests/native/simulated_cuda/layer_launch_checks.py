@@ -7,7 +7,7 @@ from operator_checks import given, natively
 import shim_torch as torch
 import shim_torch.nn.functional as F
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared import attention
+from shim_torch._impl.records.shared import attended
 
 
 def launches(f):
@@ -174,7 +174,7 @@ def matrices():
 def causal():
     """Queries with the keys that they see, part by part: the scores of others are never made."""
     torch.manual_seed(0)
-    attention._LARGE = 48 * 40
+    attended._LARGE = 48 * 40
     f = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)
     for rows, keys in ((64, 64), (70, 50), (50, 70)):
         tensors = [torch.randn(2, 2, n, 16) for n in (rows, keys, keys)]
@@ -188,6 +188,34 @@ def causal():
     # A scale, a triangle, a softmax and a mask of each of four parts, their results in one.
     on_gpu = given([torch.randn(2, 2, 64, 16) for _ in range(3)])
     assert launches(lambda: f(*on_gpu)) <= 3 + 4 * 4
+
+
+def masked():
+    """Queries that see nothing, by a mask: zeros, in the softmax itself; and what is no number stays."""
+    torch.manual_seed(0)
+    x = torch.randn(6, 70)
+    x[1] = -torch.inf
+    x[2, 3:] = -torch.inf
+    x[3] = torch.nan
+    x[4, 5], x[5] = torch.nan, torch.nan
+    x[5, :40] = -torch.inf
+    safe = lambda t: torch.ops.aten._safe_softmax(t, -1)
+    natively("shim::safe_softmax", safe, x, exact=False)
+    g = torch.randn(3, 70)
+
+    def slope(t, g):
+        t = t.detach().requires_grad_()
+        return torch.autograd.grad(safe(t), t, g)[0]
+
+    natively("shim::safe_softmax", slope, x[:3], g, exact=False)
+    tensors = [torch.randn(2, 2, n, 16) for n in (5, 7, 7)]
+    for mask in (torch.rand(5, 7) > 0.5, torch.randn(2, 1, 5, 7)):
+        f = lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m)
+        if mask.dtype == torch.bool:
+            mask[2] = False
+        torch.testing.assert_close(f(*given([*tensors, mask])).cpu(), f(*tensors, mask), rtol=1e-5, atol=1e-5)
+    # Two products, a sum and a softmax.
+    assert launches(lambda x=given([*tensors, mask]): f(*x)) <= 4
 
 
 def few_passes():

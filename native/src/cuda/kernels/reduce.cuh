@@ -1,7 +1,7 @@
 #pragma once
 // Reductions and softmax, compiled by NVRTC with macros:
 //   OP the functor, TIN the input's element type, C the compute type, OUT the output's element type, V elements of one load,
-//   SOFTMAX that kernel instead of the reductions, LOG its logarithm; NORM the sum of 1 squares, 2 magnitudes, plus 4 a root of the result.
+//   SOFTMAX that kernel instead of the reductions, LOG 1 its logarithm, 2 zeros for rows of -infinity; NORM the sum of 1 squares, 2 magnitudes, plus 4 a root of the result.
 #include "cuda/kernels/types.cuh"
 
 template <class X> struct bounds {
@@ -197,7 +197,8 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 #else
-// y = softmax or (LOG) log_softmax of contiguous rows; one block a row, which is read twice, the second time from the cache.
+// y = softmax, or its logarithm (LOG 1), or zeros for rows of -infinity alone (LOG 2), of contiguous rows; one block a row, which is
+// read twice, the second time from the cache.
 extern "C" __global__ void softmax(const TIN* x, OUT* y, i64 n_rows, i64 n_cols) {
   const i64 row = blockIdx.x;
   const TIN* from = x + row * n_cols;
@@ -217,6 +218,13 @@ extern "C" __global__ void softmax(const TIN* x, OUT* y, i64 n_rows, i64 n_cols)
     most = v > most ? v : most;
   }
   most = across_row<amax>(most);
+  if (LOG == 2 && most == amax::zero()) {  // what is no number is no maximum either
+    C wrong = 0;
+    for (i64 c = threadIdx.x; c < n_cols; c += blockDim.x) wrong += take(from[c]) != take(from[c]);
+    wrong = across_row<sum>(wrong);
+    for (i64 c = threadIdx.x; c < n_cols; c += blockDim.x) to[c] = cast<OUT>(wrong > C(0) ? C(0) / C(0) : C(0));
+    return;
+  }
   C total = 0;
   for (i64 c = i64(threadIdx.x) * V; c + V <= whole; c += stride) {
     const Pack<TIN, V> a = *reinterpret_cast<const Pack<TIN, V>*>(from + c);
@@ -225,16 +233,16 @@ extern "C" __global__ void softmax(const TIN* x, OUT* y, i64 n_rows, i64 n_cols)
   }
   for (i64 c = whole + threadIdx.x; c < n_cols; c += blockDim.x) total += exp(take(from[c]) - most);
   total = across_row<sum>(total);
-  const C scale = LOG ? log(total) : C(1) / total;
+  const C scale = LOG == 1 ? log(total) : C(1) / total;
   for (i64 c = i64(threadIdx.x) * V; c + V <= whole; c += stride) {
     const Pack<TIN, V> a = *reinterpret_cast<const Pack<TIN, V>*>(from + c);
     Pack<OUT, V> r;
 #pragma unroll
     for (int k = 0; k < V; ++k)
-      r.v[k] = cast<OUT>(LOG ? take(a.v[k]) - most - scale : exp(take(a.v[k]) - most) * scale);
+      r.v[k] = cast<OUT>(LOG == 1 ? take(a.v[k]) - most - scale : exp(take(a.v[k]) - most) * scale);
     *reinterpret_cast<Pack<OUT, V>*>(to + c) = r;
   }
   for (i64 c = whole + threadIdx.x; c < n_cols; c += blockDim.x)
-    to[c] = cast<OUT>(LOG ? take(from[c]) - most - scale : exp(take(from[c]) - most) * scale);
+    to[c] = cast<OUT>(LOG == 1 ? take(from[c]) - most - scale : exp(take(from[c]) - most) * scale);
 }
 #endif

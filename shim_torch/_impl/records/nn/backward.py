@@ -289,10 +289,3 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 @composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", method=False)
 def _weight_norm(v, g, dim):
     return v * (g / torch.norm_except_dim(v, 2, dim))
-
-
-@composite("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", method=False)
-def _safe_softmax(self, dim, dtype):
-    """Softmax whose rows of -inf alone are zeros."""
-    nothing = (self == -math.inf).all(dim, keepdim=True)
-    return self.masked_fill(nothing, 0).softmax(dim, dtype=dtype).masked_fill(nothing, 0)

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.attended import attended
 from shim_torch._impl.records.shared.attention import (
-    attended,
     attention_kernel,
     by_cpu_kernel,
     check_attention,

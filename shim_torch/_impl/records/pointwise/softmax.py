@@ -49,6 +49,21 @@ def softmax(xp, self, dim, dtype):
     return e / e.sum(axis=dim, keepdims=True)
 
 
+@op(
+    "shim::safe_softmax(Tensor self) -> Tensor",
+    shape=lambda self: self.shape,
+    dtype=lambda self: self.dtype,
+    native="safe_softmax",
+    gradient_name="SafeSoftmaxBackward0",
+    grad={"self": lambda g, result: _softmax_grad(g, result, -1)},
+    function=False,
+)
+def safe_softmax(xp, self):
+    """``softmax`` along the last dim, with zeros for rows of -infinity alone."""
+    nothing = (self == -xp.inf).all(axis=-1, keepdims=True)
+    return xp.where(nothing, 0, softmax(xp, xp.where(nothing, 0, self), -1, None))
+
+
 def _softmax_grad(g, result, dim):
     if result.dim() and _core.one_pass(g, result):
         return _softmax_backward(g, result, dim, False)
@@ -113,3 +128,13 @@ def _softmax(self, dim, half_to_float):
 @composite("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", method=False, batching="along_dim")
 def _log_softmax(self, dim, half_to_float):
     return self.log_softmax(dim, dtype=_core.float32 if half_to_float else None)
+
+
+@composite("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", method=False)
+def _safe_softmax(self, dim, dtype):
+    """Softmax whose rows of -inf alone are zeros."""
+    last = dtype is None and self.dim() > 0 and dim in (-1, self.dim() - 1)
+    if last and self.is_floating_point() and _core.unseen_on_cuda(self):
+        return shim.safe_softmax(self)
+    nothing = (self == float("-inf")).all(dim, keepdim=True)
+    return self.masked_fill(nothing, 0).softmax(dim, dtype=dtype).masked_fill(nothing, 0)

@@ -9,7 +9,7 @@ from shim_torch._impl.backends.attention import flash_sdp_enabled
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.convolution_rules import c_type_name
 from shim_torch._impl.records.shared.formulas import widened
-from shim_torch._impl.table.calls import aten, shim, torch
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.rules import NARROW
 
 
@@ -254,45 +254,3 @@ def attention_kernel(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: flo
 def random_blocks(q_shape: Any, cols: int) -> int:
     """Of how many blocks of the generator's stream the weights take their bits: 32 for 16 queries and 16 keys."""
     return math.prod(q_shape[:2]) * -(-q_shape[2] // 16) * -(-cols // 16) * 32
-
-
-_LARGE = 512 * 512  # scores of a head from which on it is worth while to leave out what is not seen
-
-
-def _causal_by_parts(q: Any, k: Any, v: Any) -> Any:
-    """Each part of the queries with the keys up to its last one: products and weights of the others are never made."""
-    rows, keys = q.size(-2), k.size(-2)
-    step = -(-rows // (4 if rows < 2048 else 8))
-    hidden, parts = torch.ones((rows, keys), dtype=_core.bool, device=q.device).triu(1), []
-    for first in range(0, rows, step):
-        n, seen = min(step, rows - first), min(first + step, rows, keys)
-        scores = q.narrow(-2, first, n).matmul(k.narrow(-2, 0, seen).transpose(-2, -1))
-        mask = hidden[first : first + n, :seen]
-        if scores.requires_grad:
-            scores = scores.masked_fill(mask, float("-inf"))
-        elif seen > first:
-            scores[..., first:].masked_fill_(mask[:, first:], float("-inf"))
-        parts.append(scores.softmax(-1).matmul(v.narrow(-2, 0, seen)))
-    return torch.cat(parts, -2)
-
-
-def attended(
-    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None
-) -> Any:
-    """softmax(query · keyᵀ · scale + mask) · value in tensor operations."""
-    factor = 1 / math.sqrt(query.size(-1) or 1) if scale is None else scale
-    dtype = query.dtype
-    q, k, v = widened(query), widened(key), widened(value)
-    large = is_causal and not dropout_p and q.dim() > 1 and q.size(-2) * k.size(-2) >= _LARGE
-    if large and all(_core.unseen_on_cuda(t) for t in (q, k, v)):
-        return _causal_by_parts(q * factor, k, v).to(dtype)
-    scores = (q * factor).matmul(k.transpose(-2, -1))
-    if is_causal:
-        mask = torch.ones((q.size(-2), k.size(-2)), dtype=_core.bool, device=q.device).tril()
-        scores = scores.masked_fill(~mask, float("-inf"))
-    elif attn_mask is not None:
-        scores = scores.masked_fill(~attn_mask, float("-inf")) if attn_mask.dtype == _core.bool else scores + attn_mask
-    weights = scores.softmax(-1) if attn_mask is None else aten._safe_softmax(scores, -1)  # nothing seen: zero
-    if dropout_p:
-        weights = torch.dropout(weights, dropout_p, True)
-    return weights.matmul(v).to(dtype)

@@ -44,3 +44,19 @@ def test_what_is_refused():
         torch.ones(2).softmax(1)
     with pytest.raises(NotImplementedError, match="\"softmax_lastdim_kernel_impl\" not implemented for 'Long'"):
         torch.ones(2, dtype=torch.int64).softmax(0)
+
+
+def test_rows_that_see_nothing():
+    torch.manual_seed(0)
+    x = torch.randn(3, 5, dtype=torch.float64)
+    x[1] = -math.inf
+    x[2, 1:4] = -math.inf
+    wanted = x.softmax(-1).masked_fill(torch.tensor([[False], [True], [False]]), 0)
+    for f in (torch.ops.shim.safe_softmax, lambda t: torch.ops.aten._safe_softmax(t, -1)):
+        assert torch.allclose(f(x), wanted)
+    y = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(torch.ops.shim.safe_softmax, y)
+    assert torch.autograd.gradgradcheck(torch.ops.shim.safe_softmax, y)
+    leaf = x.clone().requires_grad_()
+    torch.ops.shim.safe_softmax(leaf).square().sum().backward()
+    assert not leaf.grad[1].any() and torch.isfinite(leaf.grad).all()
