@@ -14,8 +14,9 @@ class RefCounted {
   virtual ~RefCounted() = default;
   void retain() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
   void release() const noexcept {
-    if (const int32_t before = refs_.fetch_sub(1, std::memory_order_acq_rel); before <= 1)
-      const_cast<RefCounted*>(this)->released(before);
+    const int32_t left = --refs_;  // and not fetch_sub(), where the compiler looks at what was: this is one instruction
+    if (left > 0) return;
+    left == 0 ? const_cast<RefCounted*>(this)->destroy() : const_cast<RefCounted*>(this)->released(left);
   }
   // From a pointer that is no reference: false where the last reference is gone and the object goes. Whoever asks sees to it that
   // its memory is still there.
@@ -44,9 +45,7 @@ class RefCounted {
 
  private:
   static constexpr int32_t kKeeps = INT32_MIN, kKeep = INT32_MAX;  // the bit; adding it while a reference goes
-  void released(int32_t before) {
-    if (before == 1 || (before == kKeeps + 1 && !left_alone(this))) destroy();
-  }
+  void released(int32_t left);
   mutable std::atomic<int32_t> refs_{0};  // negative: of an object that keeps its object
 };
 
