@@ -132,7 +132,9 @@ def test_no_direct_launches(simulated):
     assert run(simulated, code, SHIM_GEMM_DIRECT="0").split() == ["ok", "0"]
 
 
-@pytest.mark.parametrize("part", ["reuse", "copies", "streams", "graphs", "exhaustion", "threads", "by_address"])
+@pytest.mark.parametrize(
+    "part", ["reuse", "copies", "streams", "many_streams", "graphs", "exhaustion", "threads", "by_address"]
+)
 def test_memory(simulated, part):
     run(simulated, f"import memory_checks; memory_checks.{part}()")
 

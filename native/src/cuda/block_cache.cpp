@@ -7,6 +7,7 @@ namespace shim::cuda {
 namespace {
 
 constexpr size_t kSmallSegment = 2 << 20, kLargeSegment = 20 << 20, kOwnSegment = 10 << 20, kRounding = 512;
+constexpr size_t kStreamsKept = 8;
 constexpr unsigned kNonBlocking = 1, kNoTiming = 2;
 
 size_t segment_size(size_t size) {
@@ -219,18 +220,25 @@ void BlockCache::record(Block* b, Worker worker) {
     b->others.push_back(worker);
 }
 
+CUevent BlockCache::take_event(int device) {
+  const auto found = std::ranges::find(spare_, device, &std::pair<int, CUevent>::first);
+  CUevent event = nullptr;
+  if (found == spare_.end()) return driver().event_create(&event, kNoTiming) == 0 ? event : nullptr;
+  event = found->second;
+  *found = spare_.back();
+  spare_.pop_back();
+  return event;
+}
+
 void BlockCache::record_events(Block* b) {
   const Driver& d = driver();
   RelaxedCapture relaxed;
   for (const Worker& other : b->others) {
     auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.worker == other; });
-    Waiting& waiting = found == waiting_.end() ? waiting_.emplace_back(Waiting{other, {}, {}}) : *found;
-    CUevent event = nullptr;
+    Waiting& waiting = found == waiting_.end() ? waiting_.emplace_back(Waiting{other, {}}) : *found;
     OnDevice current(other.device);
-    if (!waiting.spare.empty())
-      event = waiting.spare.back(), waiting.spare.pop_back();
-    else if (d.event_create(&event, kNoTiming) != 0)
-      continue;
+    const CUevent event = take_event(other.device);
+    if (!event) continue;
     if (d.event_record(event, other.stream) != 0) {  // the stream is gone, and its work with it
       d.event_destroy(event);
       continue;
@@ -255,10 +263,12 @@ void BlockCache::poll() {
       const auto [event, block] = w.events.front();
       if (d.event_query(event) == kNotReady) break;  // nor are those after it
       w.events.pop_front();
-      w.spare.push_back(event);
+      spare_.emplace_back(w.worker.device, event);
       --events_;
       if (--block->events == 0) give_back(block);
     }
+  // A few streams come back all the time; each program's short-lived ones are not kept for ever.
+  if (waiting_.size() > kStreamsKept) std::erase_if(waiting_, [](const Waiting& w) { return w.events.empty(); });
 }
 
 }  // namespace shim::cuda

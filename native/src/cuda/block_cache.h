@@ -133,6 +133,7 @@ class BlockCache {
   void put(Block*);
   void record_events(Block*);
   void poll();
+  CUevent take_event(int device);  // null: there is none to be had
   size_t release(BlockPool&);
   size_t release_all();
   void retire(BlockPool*);
@@ -144,10 +145,10 @@ class BlockCache {
   struct Waiting {                          // for a stream, whose events are reached in their order
     Worker worker;
     std::deque<std::pair<CUevent, Block*>> events;
-    std::vector<CUevent> spare;
   };
   std::vector<Waiting> waiting_;
-  size_t events_ = 0;                // that blocks wait for
+  std::vector<std::pair<int, CUevent>> spare_;  // events that are reached, with their device
+  size_t events_ = 0;                           // that blocks wait for
   std::vector<Block*> deferred_;     // freed during a capture, in which no event may be recorded or asked for
   std::vector<BlockPool*> dropped_;  // of graphs that are gone
   Statistics statistics_;

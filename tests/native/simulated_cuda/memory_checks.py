@@ -76,6 +76,20 @@ def copies():
     assert later.tolist() == [8.0] * 3, "asked for: the source is read when the GPU comes to it"
 
 
+def many_streams():
+    """What one stream's blocks were waited for with serves the next stream's."""
+    side = [torch.cuda.Stream() for _ in range(32)]
+    assert len({s.cuda_stream for s in side}) > 16
+    before = driver.simulated_events()
+    for s in side * 2:
+        a = block(1000)
+        a.record_stream(s)
+        del a
+        block(1000)  # which asks for what was reached
+    assert driver.simulated_events() - before <= 1
+    assert torch.cuda.memory_allocated() == 0 == stats("active.all.current")
+
+
 def streams():
     side = torch.cuda.Stream()
     a = block(1000)
