@@ -53,70 +53,71 @@ int set(PyObject* self, PyObject* value, void* closure) {
 
 // --- methods ---------------------------------------------------------------------------------------------------------------
 
-// A C function gets no closure: every method has functions of its own, made by number.
-constexpr size_t kMost = 192;
 struct Method {
   PyMethodDef original, seen;
   PyObject* descriptor;
 };
-Method methods[kMost];
-size_t method_count = 0;
 
 template <class F> F* as(PyCFunction f) { return reinterpret_cast<F*>(reinterpret_cast<void (*)()>(f)); }
 
 // What overrides say of a call, by each calling convention; null without an error: nothing.
-PyObject* ask_method(size_t i, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names = nullptr) {
+PyObject* ask_method(const Method& m, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names = nullptr) {
   std::vector<PyObject*> with{self};
   with.insert(with.end(), args, args + n + (names ? PyTuple_GET_SIZE(names) : 0));
-  return ask(methods[i].descriptor, with.data(), size_t(n) + 1, names);
+  return ask(m.descriptor, with.data(), size_t(n) + 1, names);
 }
-PyObject* ask_method(size_t i, PyObject* self, PyObject* args, PyObject* kwargs) {
+PyObject* ask_method(const Method& m, PyObject* self, PyObject* args, PyObject* kwargs) {
   const OwnedRef names{kwargs && PyDict_GET_SIZE(kwargs) ? PySequence_Tuple(kwargs) : nullptr};
   std::vector<PyObject*> all(&PyTuple_GET_ITEM(args, 0), &PyTuple_GET_ITEM(args, 0) + PyTuple_GET_SIZE(args));
   for (Py_ssize_t k = 0; names.o && k < PyTuple_GET_SIZE(names.o); ++k)
     all.push_back(PyDict_GetItem(kwargs, PyTuple_GET_ITEM(names.o, k)));
-  return ask_method(i, self, all.data(), PyTuple_GET_SIZE(args), names);
-}
-template <int flags, class... A> PyObject* ask_by(size_t i, PyObject* self, A... given) {
-  if constexpr (flags == METH_NOARGS)
-    return ask_method(i, self, nullptr, 0, nullptr);
-  else if constexpr (flags == METH_O) {
-    PyObject* one[] = {given...};
-    return ask_method(i, self, one, 1);
-  } else if constexpr (flags == METH_VARARGS)
-    return ask_method(i, self, given..., nullptr);
-  else
-    return ask_method(i, self, given...);
+  return ask_method(m, self, all.data(), PyTuple_GET_SIZE(args), names);
 }
 
-// One body for each calling convention; what stands for the number I only hands it on, and costs a jump.
-template <int flags, class... A> [[gnu::noinline]] PyObject* call_seen(size_t i, PyObject* self, A... given) {
-  if (__builtin_expect(overridden(self), 0))
-    if (PyObject* r = ask_by<flags>(i, self, given...); r || PyErr_Occurred()) return r;
-  return as<PyObject*(PyObject*, A...)>(methods[i].original.ml_meth)(self, given...);
-}
-template <int flags, size_t I, class... A> PyObject* form(PyObject* self, A... given) {
-  return call_seen<flags, A...>(I, self, given...);
-}
-template <int flags, class... A, size_t... I> PyCFunction form_of(size_t i, std::index_sequence<I...>) {
-  static constexpr PyObject* (*forms[])(PyObject*, A...) = {&form<flags, I, A...>...};
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(forms[i]));
-}
+// A C function gets no closure: every method of a calling convention has a function of its own, made by number, which only hands the
+// method on and costs a jump.
+template <int flags, size_t most, class... A> struct Convention {
+  static inline Method methods[most];
+  static inline size_t count = 0;
 
-PyCFunction form_of(size_t i, int flags) {
-  using O = PyObject*;
-  using Many = PyObject* const*;
-  constexpr auto all = std::make_index_sequence<kMost>();
-  switch (flags) {
-    case METH_NOARGS: return form_of<METH_NOARGS, O>(i, all);
-    case METH_O: return form_of<METH_O, O>(i, all);
-    case METH_FASTCALL: return form_of<METH_FASTCALL, Many, Py_ssize_t>(i, all);
-    case METH_FASTCALL | METH_KEYWORDS: return form_of < METH_FASTCALL | METH_KEYWORDS, Many, Py_ssize_t, O > (i, all);
-    case METH_VARARGS: return form_of<METH_VARARGS, O>(i, all);
-    case METH_VARARGS | METH_KEYWORDS: return form_of < METH_VARARGS | METH_KEYWORDS, O, O > (i, all);
-    default: return nullptr;
+  static PyObject* asked(const Method& m, PyObject* self, A... given) {
+    if constexpr (flags == METH_NOARGS)
+      return ask_method(m, self, nullptr, 0, nullptr);
+    else if constexpr (flags == METH_O) {
+      PyObject* one[] = {given...};
+      return ask_method(m, self, one, 1);
+    } else if constexpr (flags == METH_VARARGS)
+      return ask_method(m, self, given..., nullptr);
+    else
+      return ask_method(m, self, given...);
   }
-}
+  [[gnu::noinline]] static PyObject* call(const Method& m, PyObject* self, A... given) {
+    if (__builtin_expect(overridden(self), 0))
+      if (PyObject* r = asked(m, self, given...); r || PyErr_Occurred()) return r;
+    return as<PyObject*(PyObject*, A...)>(m.original.ml_meth)(self, given...);
+  }
+  template <size_t I> static PyObject* form(PyObject* self, A... given) { return call(methods[I], self, given...); }
+  template <size_t... I> static PyCFunction form_of(size_t i, std::index_sequence<I...>) {
+    static constexpr PyObject* (*forms[])(PyObject*, A...) = {&form<I>...};
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(forms[i]));
+  }
+
+  static PyObject* descriptor(const PyMethodDef& original) {
+    if (count == most)
+      return PyErr_Format(PyExc_SystemError, "no form for %s: override.cpp has too few", original.ml_name);
+    Method& m = methods[count];
+    m.original = m.seen = original;
+    m.seen.ml_meth = form_of(count++, std::make_index_sequence<most>());
+    m.descriptor = PyDescr_NewMethod(TensorBaseType, &m.seen);
+    return Py_XNewRef(m.descriptor);
+  }
+};
+using WithoutArguments = Convention<METH_NOARGS, 40, PyObject*>;
+using WithOne = Convention<METH_O, 12, PyObject*>;
+using Fast = Convention<METH_FASTCALL, 8, PyObject* const*, Py_ssize_t>;
+using FastNamed = Convention<METH_FASTCALL | METH_KEYWORDS, 20, PyObject* const*, Py_ssize_t, PyObject*>;
+using WithTuple = Convention<METH_VARARGS, 4, PyObject*>;
+using WithTupleNamed = Convention<METH_VARARGS | METH_KEYWORDS, 4, PyObject*, PyObject*>;
 
 // --- methods written in Python -------------------------------------------------------------------------------------------------
 
@@ -201,14 +202,16 @@ PyMethodDef override_functions[] = {
 }  // namespace
 
 PyObject* overridable_method(PyMethodDef* original) {
-  bool hash = std::strcmp(original->ml_name, "__hash__") == 0;
-  PyCFunction form = method_count < kMost && !hash ? form_of(method_count, original->ml_flags) : nullptr;
-  if (!form) return PyDescr_NewMethod(TensorBaseType, original);
-  Method& m = methods[method_count++];
-  m.original = m.seen = *original;
-  m.seen.ml_meth = form;
-  m.descriptor = PyDescr_NewMethod(TensorBaseType, &m.seen);
-  return Py_XNewRef(m.descriptor);
+  if (std::strcmp(original->ml_name, "__hash__") == 0) return PyDescr_NewMethod(TensorBaseType, original);
+  switch (original->ml_flags) {
+    case METH_NOARGS: return WithoutArguments::descriptor(*original);
+    case METH_O: return WithOne::descriptor(*original);
+    case METH_FASTCALL: return Fast::descriptor(*original);
+    case METH_FASTCALL | METH_KEYWORDS: return FastNamed::descriptor(*original);
+    case METH_VARARGS: return WithTuple::descriptor(*original);
+    case METH_VARARGS | METH_KEYWORDS: return WithTupleNamed::descriptor(*original);
+    default: return PyDescr_NewMethod(TensorBaseType, original);
+  }
 }
 
 PyObject* overridable_attribute(PyGetSetDef* original) {
