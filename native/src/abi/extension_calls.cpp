@@ -69,7 +69,7 @@ const ShimOp* shim_cxx_op(const char* name, const char* overload) {
     op = find_operator(name, overload);
     if (op) return;
     const Value asked[] = {Value(std::string_view(name)), Value(std::string_view(overload))};
-    extension_host.call("cxx_function", "define", std::span(asked), [](const Value&) {});
+    call_imported("extensions.cxx_function", "define", std::span(asked));
     op = find_operator(name, overload);
   });
   return reinterpret_cast<const ShimOp*>(op);
@@ -105,7 +105,7 @@ int shim_cxx_python(const char* name, const ShimCell* args, size_t n, ShimCell* 
     ValueRoom room;
     Value* values = room.take(n);
     for (size_t i = 0; i < n; ++i) values[i] = value_in(args[i], room);
-    extension_host.call("cxx_calls", name, {values, n}, into(result));
+    call_imported("extensions.cxx_calls", name, {values, n}, into(result));
   });
 }
 
@@ -115,7 +115,7 @@ int shim_cxx_item(ShimTensor* handle, ShimCell* result) {
     CHECK(Kind::Runtime, t, "Expected a proper Tensor but got None (or an undefined Tensor in C++)");
     const HostLock lock;
     const Value asked[] = {tensor_value(t), Value(std::string_view("item"))};
-    extension_host.call("cxx_calls", "method", std::span(asked), into(result));
+    call_imported("extensions.cxx_calls", "method", std::span(asked), into(result));
   });
 }
 
@@ -142,7 +142,7 @@ int shim_cxx_generator(const ShimCell* generator, int what, uint64_t value, uint
     Value asked[] = {value_in(*generator, room), {Value::integer, int64_t(value)}};
     asked[1].width = Value::unsigned_word;
     const char* names[] = {"philox", "generator_device", "generator_seed"};
-    extension_host.call("cxx_function", names[what], std::span(asked), [&](const Value& pair) {
+    call_imported("extensions.cxx_function", names[what], std::span(asked), [&](const Value& pair) {
       for (size_t i = 0; i < 2; ++i) answer[i] = uint64_t(pair.items[i].i);  // negative ones as two's complement
     });
   });
@@ -152,7 +152,7 @@ int shim_cxx_default_generator(int32_t device_type, int32_t index, ShimCell* res
   return kept([&] {
     const HostLock lock;
     const Value device(abi::make_device(device_type, index));
-    extension_host.call("cxx_function", "default_generator", {&device, 1}, into(result));
+    call_imported("extensions.cxx_function", "default_generator", {&device, 1}, into(result));
   });
 }
 
@@ -171,7 +171,7 @@ int shim_cxx_holder(void* holder, void (*destroy)(void*), const char* kind, Shim
     const HostLock lock;
     const ObjectOfCode object(std::make_shared<Holder>(holder, destroy));
     const Value asked[] = {Value(std::string_view(kind)), object.value()};
-    extension_host.call("cxx_classes", "instance", std::span(asked), into(result));
+    call_imported("extensions.cxx_classes", "instance", std::span(asked), into(result));
   });
 }
 
@@ -180,7 +180,7 @@ int shim_cxx_held(const ShimCell* object, const char* kind, void** holder) {
     const HostLock lock;
     ValueRoom room;
     const Value asked[] = {Value(std::string_view(kind)), value_in(*object, room)};
-    extension_host.call("cxx_classes", "holder_of", std::span(asked), [&](const Value& found) {
+    call_imported("extensions.cxx_classes", "holder_of", std::span(asked), [&](const Value& found) {
       const auto* held = dynamic_cast<const Holder*>(extension_host.code_in(found.held));
       CHECK(Kind::Type, held, "expected an instance of a C++ class");
       *holder = held->held;

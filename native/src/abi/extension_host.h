@@ -8,13 +8,8 @@
 
 namespace shim {
 
-// Set by the binding; each needs the interpreter's lock. What they give is lent.
+// Set by the binding; each needs the interpreter's lock.
 struct ExtensionHost {
-  // Calls a function of shim_torch._impl.extensions.<module>.
-  void (*call)(const char* module, const char* function, std::span<const Value> args, const TakeValue&) = nullptr;
-  // Calls an object's method, reads its attribute.
-  void (*method)(void* object, const char* name, std::span<const Value> args, const TakeValue&) = nullptr;
-  void (*attribute)(void* object, const char* name, const TakeValue&) = nullptr;
   void* (*object_of)(std::shared_ptr<LibraryCode>) = nullptr;  // a new reference
   LibraryCode* (*code_in)(void* object) = nullptr;             // null: it holds none
   void (*rethrow)() = nullptr;                                 // throws this thread's last error

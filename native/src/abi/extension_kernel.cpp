@@ -114,7 +114,7 @@ int shim_cxx_apply(const ShimFunction* functions, void* state, ShimTensor* const
     const ObjectOfCode function(std::make_shared<ExtensionFunction>(functions, state));
     std::vector<Value> given = {Value(std::string_view(functions->name)), function.value()};
     for (ShimTensor* input : std::span(inputs, n)) given.push_back(tensor_value(tensor_in(input)));
-    extension_host.call("cxx_function", "apply", given, [&](const Value& result) {
+    call_imported("extensions.cxx_function", "apply", given, [&](const Value& result) {
       const ArgType tensors = list_of(ArgType::Tensor);
       *outputs = cell_of(result, &tensors);
     });
@@ -128,12 +128,13 @@ int shim_cxx_context(void* ctx, int what, const ShimCell* given, ShimCell* resul
         "set_materialize_grads", "needs_input_grad"};
     if (what == SHIM_SAVED || what == SHIM_NEEDS) {
       const ArgType list = list_of(what == SHIM_NEEDS ? ArgType::Bool : ArgType::Tensor);
-      return extension_host.attribute(ctx, names[what], [&](const Value& v) { *result = cell_of(v, &list); });
+      return interpreter_functions.see(OwnedObject(interpreter_functions.attribute(ctx, names[what])).object,
+          [&](const Value& v) { *result = cell_of(v, &list); });
     }
     ValueRoom room;
     const Value value = value_in(*given, room);
     const bool several = value.tag == Value::tensors;
-    extension_host.method(
+    call_method(
         ctx, names[what], several ? std::span(value.items, value.size) : std::span(&value, 1), [](const Value&) {});
   });
 }

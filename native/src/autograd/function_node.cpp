@@ -45,10 +45,11 @@ Grads FunctionNode::transposed_jvp(const std::vector<Value>& args, bool* has_one
     zeros.push_back(tensor ? zeros_like_meta(given[tensors++]) : Tensor());
     inputs.push_back(tensor_value(zeros.back()));
   }
-  const OwnedObject function(function_calls.transposed_jvp()), cls(function_calls.class_of(ctx_));
+  const OwnedObject cls(function_calls.class_of(ctx_));
   const Value all[] = {held_value(cls.object), args[0], tuple_value(inputs), tuple_value(std::span(args).subspan(1))};
   Grads found;
-  interpreter_functions.call(function.object, {all, std::size(all)}, [&](const Value& r) {
+  // An input is None or zeros like it. It gives None where the class has no jvp.
+  call_imported("autograd.own_tangents", "transposed_jvp", all, [&](const Value& r) {
     *has_one = r.tag != Value::none;
     if (*has_one) found = gradients(r);
   });

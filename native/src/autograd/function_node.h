@@ -46,8 +46,6 @@ class FunctionNode final : public Node {
 // Set by the binding: new references.
 struct FunctionCalls {
   void* (*backward)(void* ctx) = nullptr;  // of its class, what gives the gradients
-  // (class, ctx, inputs, cotangents); an input is None or zeros like it. It gives None where the class has no jvp.
-  void* (*transposed_jvp)() = nullptr;
   void* (*class_of)(void* ctx) = nullptr;  // the user's
 };
 inline FunctionCalls function_calls;

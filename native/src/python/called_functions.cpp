@@ -34,6 +34,14 @@ void see_object(void* o, const TakeValue& take) {
   show(static_cast<PyObject*>(o), take);
 }
 
+void* import_module(const char* name) {
+  return owned(PyImport_ImportModule(str("shim_torch._impl.", name).c_str())).give();
+}
+
+void* attribute_of(void* object, const char* name) {
+  return owned(PyObject_GetAttrString(static_cast<PyObject*>(object), name)).give();
+}
+
 std::string name_of_function(void* function) {
   const GilAcquire gil;
   auto* const f = static_cast<PyObject*>(function);
@@ -47,8 +55,9 @@ void* sizes_of(IntArrayRef d) { return owned(size_object(d)).give(); }
 void* record_of(const Operator& op) { return python_of(op).record; }
 
 const ModulePart called_functions{{}, [](PyObject*) {
-                                    interpreter_functions = {call_function, see_object, python_lives, name_of_function,
-                                        record_of, [](Operator& op) { attach_formulas(python_of(op)); }, sizes_of};
+                                    interpreter_functions = {call_function, see_object, import_module, attribute_of,
+                                        python_lives, name_of_function, record_of,
+                                        [](Operator& op) { attach_formulas(python_of(op)); }, sizes_of};
                                     return 0;
                                   }};
 

@@ -8,19 +8,6 @@ namespace shim {
 
 namespace {
 
-OwnedRef attribute_of(void* object, const char* name) {
-  return owned(PyObject_GetAttrString(static_cast<PyObject*>(object), name));
-}
-
-void call_method(void* object, const char* name, std::span<const Value> args, const TakeValue& take) {
-  interpreter_functions.call(attribute_of(object, name), args, take);
-}
-
-void call_function(const char* module, const char* function, std::span<const Value> args, const TakeValue& take) {
-  const OwnedRef found = owned(PyImport_ImportModule(str("shim_torch._impl.extensions.", module).c_str()));
-  call_method(found, function, args, take);
-}
-
 // --- errors -------------------------------------------------------------------------------------------------------------
 
 int python_kind(PyObject* exception) {
@@ -51,13 +38,9 @@ void rethrow() {
 }
 
 int install_extension_host(PyObject* module) {
-  extension_host = {.call = call_function,
-      .method = call_method,
-      .attribute = [](void* object, const char* name,
-                       const TakeValue& take) { interpreter_functions.see(attribute_of(object, name), take); },
-      .object_of = [](std::shared_ptr<LibraryCode> code) -> void* {
-        return owned(module_call::object(std::move(code))).give();
-      },
+  extension_host = {.object_of = [](std::shared_ptr<LibraryCode> code) -> void* {
+                      return owned(module_call::object(std::move(code))).give();
+                    },
       .code_in = [](void* object) -> LibraryCode* {
         const auto* code = held_in<LibraryCode>(static_cast<PyObject*>(object));
         return code ? code->get() : nullptr;

@@ -10,10 +10,6 @@ namespace {
 
 OwnedRef attribute(PyObject* o, PyObject* name) { return owned(PyObject_GetAttr(o, name)); }
 
-PyObject* attribute_of_module(const char* module, const char* name) {
-  return owned(PyObject_GetAttrString(owned(PyImport_ImportModule(module)), name)).give();
-}
-
 struct Names {
   PyObject *forward_cls = PyUnicode_InternFromString("_forward_cls"),
            *backward = PyUnicode_InternFromString("backward"), *vjp = PyUnicode_InternFromString("vjp");
@@ -27,7 +23,7 @@ void* user_class_of(void* ctx) { return attribute(static_cast<PyObject*>(ctx), n
 
 void* backward_of(void* ctx) {
   static PyObject* base = nullptr;
-  if (!base) base = attribute_of_module("shim_torch.autograd.function", "Function");
+  if (!base) base = imported("shim_torch.autograd.function", "Function").give();
   const auto& [_, backward, vjp] = names();
   const OwnedRef cls{static_cast<PyObject*>(user_class_of(ctx))};
   OwnedRef b = attribute(cls, backward), v = attribute(cls, vjp);
@@ -40,11 +36,7 @@ void* backward_of(void* ctx) {
 
 }  // namespace
 
-void set_function_calls() {
-  function_calls = {backward_of,
-      []() -> void* { return attribute_of_module("shim_torch._impl.autograd.own_tangents", "transposed_jvp"); },
-      user_class_of};
-}
+void set_function_calls() { function_calls = {backward_of, user_class_of}; }
 
 // --- the results of forward -----------------------------------------------------------------------------------------------------
 

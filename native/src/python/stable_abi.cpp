@@ -59,15 +59,15 @@ Device generator_device(void* generator) {
 
 void set_stream(void* stream, int device) {
   const Value given[] = {{Value::integer, int64_t(reinterpret_cast<intptr_t>(stream))}, {Value::integer, device}};
-  in_python([&] { extension_host.call("load", "set_stream", std::span(given), [](const Value&) {}); });
+  in_python([&] { call_imported("extensions.load", "set_stream", given); });
 }
 
 void* pool_stream(bool high_priority, int device) {
   const Value given[] = {{Value::boolean, high_priority}, {Value::integer, device}};
   void* stream = nullptr;
   in_python([&] {
-    extension_host.call(
-        "load", "pool_stream", std::span(given), [&](const Value& made) { stream = reinterpret_cast<void*>(made.i); });
+    call_imported("extensions.load", "pool_stream", std::span(given),
+        [&](const Value& made) { stream = reinterpret_cast<void*>(made.i); });
   });
   return stream;
 }
