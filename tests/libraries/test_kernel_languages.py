@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from pathlib import Path
+
 import pytest
 
 import shim_torch as torch
@@ -54,6 +58,31 @@ def test_a_tilelang_kernel_for_the_cpu(scope):
         kernel(a.double(), b)
     with pytest.raises(ValueError, match="expected 8 at index 0, got 4"):
         kernel(a, b[:4])
+
+
+def test_tilelang_kernels_for_a_gpu_as_sources(scope, monkeypatch):
+    """Those that tests/gpu runs, as far as they go without a CUDA compiler."""
+    tilelang = pytest.importorskip("tilelang", exc_type=ImportError)
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    kernels = importlib.import_module("tilelang_kernels")
+    target = tilelang.tvm.target.Target({"kind": "cuda", "arch": "sm_90"})
+    for function, wanted in ((kernels.softmax, "expf"), (kernels.norm, "rsqrtf"), (kernels.product(64), "mma")):
+        with target:
+            source = tilelang.lower(function, target=target, enable_device_compile=False).kernel_source
+        assert "__global__" in source and wanted in source
+    sys.modules.pop("tilelang_kernels")
+
+
+def test_tilelang_times_a_function_by_the_clock(scope):
+    pytest.importorskip("tilelang", exc_type=ImportError)
+    from tilelang.profiler import do_bench
+
+    calls = []
+    x = torch.ones(100)
+    times = do_bench(
+        lambda: calls.append(x + x), backend="wall", device="cpu", _n_warmup=1, _n_repeat=4, quantiles=[0, 1]
+    )
+    assert 0 < times[0] <= times[1] and len(calls) >= 5
 
 
 def test_a_function_of_tvm_ffi_compiled_here(scope, tmp_path, monkeypatch):
