@@ -192,3 +192,28 @@ def test_quack(seeded):
     w = torch.randn(1024, device="cuda")
     exact = F.rms_norm(x.float(), (1024,), w, 1e-6).to(x.dtype)
     torch.testing.assert_close(rmsnorm(x, w), exact, rtol=2e-2, atol=2e-2)
+
+
+def test_quack_products_and_losses(seeded):
+    library("quack")
+    from quack.cross_entropy import cross_entropy
+    from quack.gemm_interface import gemm, gemm_act
+    from quack.rmsnorm import layernorm_fwd
+
+    a, b = (torch.randn(*s, device="cuda", dtype=torch.bfloat16) for s in ((128, 256), (256, 192)))
+    exact = a.cpu().double() @ b.cpu().double()
+    torch.testing.assert_close(gemm(a, b, tuned=False).cpu().double(), exact, rtol=2e-2, atol=0.2)
+    before, after = gemm_act(a, b, activation="relu", tuned=False)
+    torch.testing.assert_close(before.cpu().double(), exact, rtol=2e-2, atol=0.2)
+    torch.testing.assert_close(after.cpu().double(), exact.relu(), rtol=2e-2, atol=0.2)
+    w, bias = torch.randn(256, device="cuda"), torch.randn(256, device="cuda")
+    exact = F.layer_norm(a.cpu().double(), (256,), w.cpu().double(), bias.cpu().double(), 1e-6)
+    torch.testing.assert_close(layernorm_fwd(a, w, bias).cpu().double(), exact, rtol=2e-2, atol=2e-2)
+    x = torch.randn(64, 1024, device="cuda", requires_grad=True)
+    target = torch.randint(0, 1024, (64,), device="cuda")
+    plain = x.detach().cpu().double().requires_grad_()
+    loss, exact = cross_entropy(x, target), F.cross_entropy(plain, target.cpu())
+    torch.testing.assert_close(loss.cpu().double(), exact, rtol=1e-4, atol=1e-4)
+    loss.backward()
+    exact.backward()
+    torch.testing.assert_close(x.grad.cpu().double(), plain.grad, rtol=1e-3, atol=1e-6)
