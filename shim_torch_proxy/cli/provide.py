@@ -141,7 +141,8 @@ def about_unsatisfied(found: dict[str, str]) -> list[str]:
 
 def left_behind(folder: Path) -> list[str]:
     """What ``pip uninstall shim-torch`` does not remove from ``folder``, and how to."""
-    return [f"{info} ({program()} provide --remove)" for info in installed(folder) if is_ours(info)]
+    undo = f"{program()} provide --remove; afterwards, pip uninstall torch"
+    return [f"{info} ({undo})" for info in installed(folder) if is_ours(info)]
 
 
 def main(undo: bool, version: str | None) -> int:

@@ -170,7 +170,10 @@ def test_what_uninstalling_leaves_and_who_asks_for_another_torch(tmp_path, monke
         text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: torch{asked}\n"
         (site / f"{name}-1.0.dist-info" / "METADATA").write_text(text)
     result = doctor.report()
-    assert f"{info} (" in result["left_behind"][0] and "provide --remove)" in result["left_behind"][0]
+    assert f"{info} (" in result["left_behind"][0]
+    assert result["left_behind"][0].endswith("provide --remove; afterwards, pip uninstall torch)")
+    recorded = {line.split(",")[0] for line in (info / "RECORD").read_text().splitlines()}
+    assert recorded == {f"{info.name}/{path.name}" for path in info.iterdir()}  # what pip takes away
     assert any(
         line.startswith(f"uninstalling    pip uninstall shim-torch leaves {info}")
         for line in doctor.lines(result, False)
