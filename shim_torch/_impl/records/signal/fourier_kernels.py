@@ -121,7 +121,8 @@ def _half_as_whole(g: Any, last: int, size: int) -> Any:
 
 
 def _from_real_grad(g: Any, self_shape: Any, dim: Any, normalization: int, onesided: bool) -> Any:
-    if onesided and len(dim) == 1 and not differentiated(g) and (_core.unseen_on_cuda(g) or _core.unseen(g)):
+    plain = g.is_meta or _core.unseen_on_cuda(g) or _core.unseen(g)
+    if onesided and len(dim) == 1 and plain and not differentiated(g):
         last = wrap_dim(dim[0], len(self_shape))
         half = _half_as_whole(g, last, self_shape[last])
         return aten._fft_c2r(half, dim, normalization, self_shape[last])
