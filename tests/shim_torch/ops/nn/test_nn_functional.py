@@ -1,6 +1,5 @@
 """Normalisation of rows and groups, dropout, embeddings: against their definitions; shapes that they refuse."""
 
-import sys
 from typing import Any
 
 import ml_dtypes
@@ -11,6 +10,8 @@ import shim_torch as torch
 from shim_torch import nn
 from shim_torch._impl.native import _core
 from shim_torch.nn import functional as F
+
+from ..checked_calls import drawn, natively, numpy
 
 check, check_twice = torch.autograd.gradcheck, torch.autograd.gradgradcheck
 
@@ -96,29 +97,9 @@ def test_shapes_that_norms_want(norm, text):
         norm(torch.ones(2, 2, 3), (2, 2))
 
 
-KERNELS = {k for k, r in sys.modules["shim_torch._impl.table.operators"].records().items() if r.kind == "kernel"}
-
-
-def random(shape: Any, dtype: Any = np.float32) -> Any:
-    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
-
-
-def without_bodies(call: Any) -> Any:
-    """The call's result; fails if a NumPy body ran for it."""
-    before = {k: v[0] for k, v in _core.operator_counts().items()}
-    result = call()
-    ran = {k for k, v in _core.operator_counts().items() if v[0] != before.get(k, 0) and k in KERNELS}
-    assert not ran, f"{ran} ran their bodies"
-    return result
-
-
-def numpy(t: Any) -> Any:
-    return _core.to_numpy(t)
-
-
 def test_embedding_and_bounds() -> None:
-    table, index = random((10, 3)), np.array([[1, 9], [0, 1]])
-    got = without_bodies(lambda: torch.nn.functional.embedding(torch.from_numpy(index), torch.from_numpy(table)))
+    table, index = drawn((10, 3)), np.array([[1, 9], [0, 1]])
+    got = natively(lambda: torch.nn.functional.embedding(torch.from_numpy(index), torch.from_numpy(table)))
     np.testing.assert_array_equal(numpy(got), table[index])
     with pytest.raises(IndexError, match="index out of range in self"):
         torch.nn.functional.embedding(torch.tensor([10]), torch.from_numpy(table))
