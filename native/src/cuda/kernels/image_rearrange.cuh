@@ -158,18 +158,21 @@ __device__ inline C place(int i, int size, int aligned) {
   const C own = cast<C>(cast<T>(at));
   return aligned ? own : cast<C>(cast<T>(own * C(size - 1) / C(size)));
 }
+// The coordinates of place `at` of a grid.
+__device__ inline void coordinates(u32 at, const Grid& grid, C (&base)[3]) {
+#pragma unroll
+  for (int d = 0; d < 3; ++d) {
+    if (d == grid.dims) break;
+    base[d] = place(int(at % grid.size[d]), grid.size[d], grid.aligned);
+    at /= grid.size[d];
+  }
+}
 // Places of affine maps theta, (batch, dims, dims + 1): out (batch, sizes, dims).
 extern "C" __global__ void __launch_bounds__(256) affine_grid(const T* theta, T* out, Grid grid, u32 each) {
   const u32 at = blockIdx.x * 256 + threadIdx.x;
   if (at >= each) return;
   C base[3];
-  u32 left = at;
-#pragma unroll
-  for (int d = 0; d < 3; ++d) {
-    if (d == grid.dims) break;
-    base[d] = place(int(left % grid.size[d]), grid.size[d], grid.aligned);
-    left /= grid.size[d];
-  }
+  coordinates(at, grid, base);
   const T* map = theta + i64(blockIdx.y) * grid.dims * (grid.dims + 1);
   T* to = out + (i64(blockIdx.y) * each + at) * grid.dims;
   for (int k = 0; k < grid.dims; ++k) {
@@ -185,14 +188,8 @@ extern "C" __global__ void __launch_bounds__(512) affine_grid_backward(const T* 
   C sums[3][4] = {};
   const T* from = g + i64(blockIdx.x) * each * grid.dims;
   for (u32 at = threadIdx.x; at < each; at += blockDim.x) {
-    C base[4];
-    u32 left = at;
-#pragma unroll
-    for (int d = 0; d < 3; ++d) {
-      if (d == grid.dims) break;
-      base[d] = place(int(left % grid.size[d]), grid.size[d], grid.aligned);
-      left /= grid.size[d];
-    }
+    C base[3];
+    coordinates(at, grid, base);
 #pragma unroll
     for (int k = 0; k < 3; ++k) {
       if (k == grid.dims) break;

@@ -43,11 +43,7 @@ extern "C" __global__ void __launch_bounds__(1024)
       const R x = cast<R>(weights[i]);
       wrong |= !is_weight(x);
       any |= x > R(0);
-      R u;
-      if constexpr (WIDE)
-        u = unit(w.v[2 * k], w.v[2 * k + 1]);
-      else
-        u = unit(w.v[k]);
+      const R u = uniform_number<WIDE>(w, k);
       const R drawn = x / fmax(-log(R(1) - u), R(WIDE ? 1.1102230246251565e-16 : 5.9604644775390625e-08));
       if (drawn > best) best = drawn, place = i - begin;
     }

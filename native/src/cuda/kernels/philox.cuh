@@ -25,3 +25,10 @@ __device__ inline float unit(u32 w) { return float(w >> 8) * 5.9604644775390625e
 __device__ inline double unit(u32 high, u32 low) {
   return double(((u64(high) << 21) ^ (low >> 11)) & ((1ull << 53) - 1)) * 1.1102230246251565e-16;
 }
+// The k-th number of a block, which has two of 53 bits or four of 24.
+template <bool wide> __device__ inline auto uniform_number(const Words& w, int k) {
+  if constexpr (wide)
+    return unit(w.v[2 * k], w.v[2 * k + 1]);
+  else
+    return unit(w.v[k]);
+}

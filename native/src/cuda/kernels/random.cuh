@@ -35,11 +35,7 @@ extern "C" __global__ void __launch_bounds__(256) shaped(T* out, i64 n, u64 seed
   T values[each];
 #pragma unroll
   for (int k = 0; k < each; ++k) {
-    R u;
-    if constexpr (WIDE)
-      u = unit(w.v[2 * k], w.v[2 * k + 1]);
-    else
-      u = unit(w.v[k]);
+    const R u = uniform_number<WIDE>(w, k);
     R x;
     if constexpr (DRAW == 1)
       x = fmax(-log(R(1) - u), R(WIDE ? 1.1102230246251565e-16 : 5.9604644775390625e-08));

@@ -16,11 +16,7 @@ extern "C" __global__ void __launch_bounds__(256) bernoulli(const T* chances, T*
   const Words w = philox(seed, start + block);
 #pragma unroll
   for (int k = 0; k < each; ++k) {
-    R u;
-    if constexpr (WIDE)
-      u = unit(w.v[2 * k], w.v[2 * k + 1]);
-    else
-      u = unit(w.v[k]);
+    const R u = uniform_number<WIDE>(w, k);
     values[k] = cast<T>(u < cast<R>(values[k]) ? R(1) : R(0));
   }
   put(out, first, n, values);
