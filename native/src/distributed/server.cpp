@@ -6,6 +6,7 @@
 #include <list>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <random>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <thread>
@@ -17,29 +18,36 @@
 namespace shim::distributed {
 namespace {
 
-int listen_at(int port) {
-  const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, off = 0;
-  if (fd >= 0) {
-    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+// A socket that listens at the port, or -1 and why not in errno. Several processes may have bound it before one listens;
+// where two listen at the same moment Linux refuses both, so who was refused there tries again a little later.
+int listening_at(const sockaddr* address, socklen_t size) {
+  constexpr int kTries = 50;
+  for (int tries = 0;; ++tries) {
+    const int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, off = 0;
+    if (fd < 0) return -1;
+    if (address->sa_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in6 address{};
-    address.sin6_family = AF_INET6, address.sin6_addr = in6addr_any, address.sin6_port = htons(uint16_t(port));
-    if (bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && listen(fd, 2048) == 0) return fd;
-    if (errno == EADDRINUSE) {
-      close(fd);
-      fail_between(FailureKind::network,
-          "The server socket has failed to listen on any local network address. port: ", port,
-          ", useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use");
-    }
+    const bool bound = bind(fd, address, size) == 0;
+    if (bound && listen(fd, 2048) == 0) return fd;
+    const int error = errno;
     close(fd);
+    errno = error;
+    if (!bound || error != EADDRINUSE || tries == kTries) return -1;
+    std::this_thread::sleep_for(std::chrono::microseconds(std::random_device()() % 20000));
   }
-  const int fd4 = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);  // a system without IPv6
-  setsockopt(fd4, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET, address.sin_port = htons(uint16_t(port));
-  if (bind(fd4, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && listen(fd4, 2048) == 0) return fd4;
+}
+
+int listen_at(int port) {
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6, address.sin6_addr = in6addr_any, address.sin6_port = htons(uint16_t(port));
+  int fd = listening_at(reinterpret_cast<sockaddr*>(&address), sizeof address);
+  if (fd < 0 && errno != EADDRINUSE) {  // a system without IPv6
+    sockaddr_in old{};
+    old.sin_family = AF_INET, old.sin_port = htons(uint16_t(port));
+    fd = listening_at(reinterpret_cast<sockaddr*>(&old), sizeof old);
+  }
+  if (fd >= 0) return fd;
   const int error = errno;
-  close(fd4);
   fail_between(FailureKind::network,
       "The server socket has failed to listen on any local network address. port: ", port,
       ", useIpv6: false, code: ", -error, ", name: ", error == EADDRINUSE ? "EADDRINUSE" : "",
