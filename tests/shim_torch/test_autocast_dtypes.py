@@ -32,6 +32,21 @@ CASES = {
         CPU_ALONE,
     ),
     "max_unpool2d": (lambda x: F.max_unpool2d(x[None, None], torch.arange(9).view(1, 1, 3, 3), 1), CPU_ALONE),
+    "avg_pool3d": (lambda x: F.avg_pool3d(x[None, None], (1, 3, 3)), CPU_ALONE),
+    "adaptive_avg_pool3d": (lambda x: F.adaptive_avg_pool3d(x[None, None], 1), CPU_ALONE),
+    "max_pool3d": (lambda x: F.max_pool3d(x[None, None], (1, 3, 3)), CPU_ALONE),
+    "adaptive_max_pool3d": (lambda x: F.adaptive_max_pool3d(x[None, None], 1), CPU_ALONE),
+    "pad reflect": (lambda x: F.pad(x, (1, 1), mode="reflect"), CPU_ALONE),
+    "pad replicate": (lambda x: F.pad(x, (1, 1), mode="replicate"), CPU_ALONE),
+    "pad circular": (lambda x: F.pad(x, (1, 1), mode="circular"), NEITHER),
+    "fft": (lambda x: torch.fft.fft(x), ("complex64", "complex64")),
+    "irfft2": (lambda x: torch.fft.irfft2(x), CPU_ALONE),
+    "matrix_power -1": (lambda x: L.matrix_power(x + EVEN.to(x.dtype), -1), CPU_ALONE),
+    "pinverse": (lambda x: x.pinverse(), CPU_ALONE),
+    "bilinear": (lambda x: F.bilinear(x.float(), x.float(), x.float()[None]).to(x.dtype), NEITHER),
+    "matrix_exp": (lambda x: torch.matrix_exp(x), NEITHER),
+    "tensordot of all dims": (lambda x: torch.tensordot(x, x, 2), NEITHER),
+    "tensordot": (lambda x: torch.tensordot(x, x, 1), LOWERED),
     "mv": (lambda x: x.mv(x[0]), NEITHER),
     "addmv": (lambda x: torch.addmv(x[0], x, x[0]), NEITHER),
     "addr": (lambda x: torch.addr(x, x[0], x[0]), NEITHER),
@@ -53,6 +68,46 @@ def test_dtypes_under_autocast(name):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         found = tuple(str(run(t).dtype).removeprefix("torch.") for t in (x, x.bfloat16()))
     assert found == expected
+
+
+@pytest.mark.parametrize("dtype", (torch.bfloat16, torch.float16))
+@pytest.mark.parametrize("hermitian", (False, True))
+def test_a_pseudo_inverse_is_a_product_of_the_lower_dtype(dtype, hermitian):
+    x = (torch.arange(9.0).reshape(3, 3) + EVEN * 3).requires_grad_()
+    x = x + x.mT if hermitian else x
+    with torch.autocast("cpu", dtype=dtype):
+        found = L.pinv(x, hermitian=hermitian)
+        assert L.pinv(x.double()).dtype == torch.float64
+        with pytest.raises(RuntimeError, match="expected a tensor with 2 or more dimensions of float"):
+            L.pinv(x.to(dtype))
+    assert found.dtype == dtype and found.grad_fn.name() == "LinalgPinvBackward0"
+    torch.testing.assert_close(found.float(), L.pinv(x, hermitian=hermitian), atol=1e-2, rtol=1e-2)
+    assert torch.autograd.grad(found.sum(), x)[0].dtype == torch.float32
+
+
+OTHER = {
+    "bilinear": lambda x: F.bilinear(x, x, x[None]),
+    "cross": lambda x: torch.cross(x, x, 1),
+    "block_diag": lambda x: torch.block_diag(x, x),
+    "tensordot": lambda x: torch.tensordot(x, x, 2),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_what_autocast_leaves_alone_is_not_cast_by_its_parts(name):
+    """Neither of float32 nor of the low dtype that is not autocast's."""
+    with torch.autocast("cpu", dtype=torch.float16):
+        for dtype in (torch.float32, torch.float64, *([] if name == "bilinear" else [torch.bfloat16])):
+            assert OTHER[name](torch.ones(3, 3, dtype=dtype)).dtype == dtype
+
+
+@pytest.mark.parametrize("order", ("nuc", 2, -2))
+def test_matrix_norms_of_singular_values_refuse_low_dtypes(order):
+    with (
+        torch.autocast("cpu", dtype=torch.bfloat16),
+        pytest.raises(RuntimeError, match=r"linalg\.matrix_norm: Low precision dtypes not supported\. Got BFloat16"),
+    ):
+        L.matrix_norm(torch.ones(2, 3).bfloat16(), order)
 
 
 @pytest.mark.parametrize("run", (lambda x, h: torch.addcmul(x, h, h), lambda x, h: torch.atan2(x, h)))

@@ -32,6 +32,7 @@ CastPolicy policy_on(DeviceType device, CastPolicy policy) {
     case CastPolicy::lower_precision_cuda: return cpu ? CastPolicy::none : CastPolicy::lower_precision;
     case CastPolicy::promote_cuda: return cpu ? CastPolicy::none : CastPolicy::promote;
     case CastPolicy::float32_cpu_promote_cuda: return cpu ? CastPolicy::float32 : CastPolicy::promote;
+    case CastPolicy::off_cpu_promote_cuda: return cpu ? CastPolicy::off : CastPolicy::promote;
     default: return policy;
   }
 }
@@ -60,7 +61,8 @@ Autocasting::Autocasting(const Operator& op, const TensorImpl& first, bool keeps
 }
 
 bool Autocasting::castable(const TensorImpl& t) const {
-  return t.device().type == type_ && is_floating(t.dtype()) && t.dtype() != DType::f64 && t.itemsize() > 1;
+  return policy_ != CastPolicy::off && t.device().type == type_ && is_floating(t.dtype()) && t.dtype() != DType::f64 &&
+         t.itemsize() > 1;
 }
 
 bool Autocasting::leaves_alone(const TensorImpl& t) const {

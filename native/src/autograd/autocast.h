@@ -28,7 +28,7 @@ AutocastState& autocast_state(DeviceType);
 bool any_autocast();
 void clear_autocast_cache();
 
-// One call under autocast, which is off while its tensors are cast.
+// One call under autocast, which is off while its tensors are cast and while it runs: what it is made of is not cast again.
 class Autocasting {
  public:
   // `first`: the call's first tensor. `keeps`: casts of weights may be kept: nobody looks on.

@@ -218,15 +218,13 @@ __attribute__((noinline)) void call_with_autocast(Operator& op, Value* args, siz
   any_tensor(args, n, [&](TensorImpl& t) { return first = &t, true; });
   if (!first) return call_above_autocast<false>(op, args, n, r);
   std::optional<ReplacedArguments> given;
-  {
-    Autocasting to(op, *first, !interpreter_calls.functions_are_seen());
-    if (to && to.promotes() &&
-        any_tensor(args, n, [&](TensorImpl& t) { return t.dtype() == DType::f32 && to.castable(t); }))
-      to.widen();
-    if (to)
-      given.emplace(args, n,
-          [&](TensorImpl& t, bool whole) { return whole && to.leaves_alone(t) ? Tensor() : to.cast(Tensor(&t)); });
-  }
+  Autocasting to(op, *first, !interpreter_calls.functions_are_seen());
+  if (to && to.promotes() &&
+      any_tensor(args, n, [&](TensorImpl& t) { return t.dtype() == DType::f32 && to.castable(t); }))
+    to.widen();
+  if (to)
+    given.emplace(args, n,
+        [&](TensorImpl& t, bool whole) { return whole && to.leaves_alone(t) ? Tensor() : to.cast(Tensor(&t)); });
   call_above_autocast<false>(op, given ? given->data() : args, n, r);
   if (given) r.own();
 }

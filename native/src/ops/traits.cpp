@@ -21,12 +21,13 @@ template <class T> struct Word {
 
 using TraitReader = void (*)(Traits&, const Value&, const char* option);
 
-constexpr Word<CastPolicy> kAutocast[] = {{"lower_precision", CastPolicy::lower_precision},
+constexpr Word<CastPolicy> kAutocast[] = {{"off", CastPolicy::off}, {"lower_precision", CastPolicy::lower_precision},
     {"promote", CastPolicy::promote}, {"float32", CastPolicy::float32}, {"float32_cpu", CastPolicy::float32_cpu},
     {"float32_cuda", CastPolicy::float32_cuda}, {"float16", CastPolicy::float16},
     {"lower_precision_cpu", CastPolicy::lower_precision_cpu},
     {"lower_precision_cuda", CastPolicy::lower_precision_cuda}, {"promote_cuda", CastPolicy::promote_cuda},
-    {"float32_cpu_promote_cuda", CastPolicy::float32_cpu_promote_cuda}};
+    {"float32_cpu_promote_cuda", CastPolicy::float32_cpu_promote_cuda},
+    {"off_cpu_promote_cuda", CastPolicy::off_cpu_promote_cuda}};
 constexpr Word<Numbers> kNumbers[] = {
     {"any", Numbers::any}, {"not_first", Numbers::not_first}, {"not_all", Numbers::not_all}};
 constexpr Word<OutOverlap> kOverlap[] = {{"refused", OutOverlap::refused}, {"unchecked", OutOverlap::unchecked}};

@@ -9,6 +9,7 @@ namespace shim {
 // The last ones are those of one device, or differ by it.
 enum class CastPolicy : uint8_t {
   none,
+  off,  // nothing is cast, also not by what it is made of
   lower_precision,
   promote,
   float32,
@@ -18,7 +19,8 @@ enum class CastPolicy : uint8_t {
   lower_precision_cpu,
   lower_precision_cuda,
   promote_cuda,
-  float32_cpu_promote_cuda
+  float32_cpu_promote_cuda,
+  off_cpu_promote_cuda
 };
 enum class Numbers : uint8_t { none, any, not_first, not_all };  // which tensors a Python number may stand for
 enum class OutOverlap : uint8_t { elementwise, refused, unchecked };

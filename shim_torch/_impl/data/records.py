@@ -465,7 +465,7 @@ FAMILIES = {
         ('shim::linear_backward_input(Tensor grad_output, Tensor weight, ScalarType? out_dtype=None) -> Tensor', 'kernel', (('native', 'linear_backward_input'), ('function', False)), (('grad_output', ('g', 'weight', 'grad_output_dtype'), False), ('weight', ('g', 'grad_output', 'weight_dtype'), False)), (), False),
         ('shim::linear_backward_weight(Tensor grad_output, Tensor input, bool transposed=False, ScalarType? out_dtype=None) -> Tensor', 'kernel', (('native', 'linear_backward_weight'), ('function', False)), (('grad_output', ('g', 'input', 'grad_output_dtype'), False), ('input', ('g', 'grad_output', 'input_dtype'), False)), (), False),
         ('shim::linear_backward_bias(Tensor grad_output) -> Tensor', 'kernel', (('native', 'linear_backward_bias'), ('function', False)), (('grad_output', ('g', 'grad_output_shape'), False),), (), False),
-        ('bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor', 'composite', (('module', 'nn.functional'), ('also', 'torch'), ('no_complex_gradient', '_trilinear'), ('refuses', (('bn', 'bmm'),)), ('autocast', 'promote_cuda')), (), (), False),
+        ('bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor', 'composite', (('module', 'nn.functional'), ('also', 'torch'), ('no_complex_gradient', '_trilinear'), ('refuses', (('bn', 'bmm'),)), ('autocast', 'off_cpu_promote_cuda')), (), (), False),
     ),
     'nn.fused_linear': (
         ('_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor', 'kernel', (('native', '_addmm_activation'), ('method', False), ('out', True)), (), (), False),
@@ -533,7 +533,7 @@ FAMILIES = {
         ('constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor', 'direct', (('native', 'constant_pad'), ('method', False), ('follows', ('self',))), (('self', ('g', 'pad'), False),), (), False),
         ('flatten_dense_tensors(Tensor[] tensors) -> Tensor', 'composite', (('function', False),), (), (), False),
         ('unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]', 'composite', (('function', False),), (), (), False),
-        ('block_diag(Tensor[] tensors) -> Tensor', 'composite', (('function', False), ('gradient_name', 'BlockDiagBackward0')), (), (), False),
+        ('block_diag(Tensor[] tensors) -> Tensor', 'composite', (('function', False), ('autocast', 'off'), ('gradient_name', 'BlockDiagBackward0')), (), (), False),
         ('pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side="right") -> Tensor', 'composite', (('function', False),), (), (), False),
     ),
     'reduce.segments': (
@@ -573,8 +573,8 @@ FAMILIES = {
         ('unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]', 'direct', (), (('self', ('g', 'dim'), False),), (), False),
         ('empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor', 'composite', (), (), (), False),
         ('frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor', 'composite', (('method', False), ('out', True), ('autocast', 'float32_cuda')), (), (), False),
-        ('nuclear_norm(Tensor self, bool keepdim=False) -> Tensor', 'composite', (('method', False), ('out', True), ('autocast', 'float32')), (), (), False),
-        ('nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor', 'composite', (('method', False), ('out', True), ('autocast', 'float32')), (), (), False),
+        ('nuclear_norm(Tensor self, bool keepdim=False) -> Tensor', 'composite', (('method', False), ('out', True), ('autocast', 'float32_cuda')), (), (), False),
+        ('nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor', 'composite', (('method', False), ('out', True), ('autocast', 'float32_cuda')), (), (), False),
         ('mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor', 'composite', (('function', False),), (), (), False),
         ('nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)', 'composite', (('function', False), ('method', False)), (), (), False),
         ('nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor', 'composite', (('function', False),), (), (), False),

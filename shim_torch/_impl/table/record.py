@@ -43,7 +43,7 @@ TRAITS: dict[str, str] = {
     "symbol": "the Python symbol that it is: 'add' for + (table/symbols.py)",
     "also": "'torch': torch has it beside nn.functional's function of that name (functional.py)",
     "autocast": "autocast.cpp: autocast computes it in 'lower_precision', 'float16', 'float32', the widest of its tensors "
-    "('promote'), or otherwise where a device is named, 'float32_cpu_promote_cuda' (traits.h: CastPolicy)",
+    "('promote'), 'off' (nor what it is made of), or as its name says of a device, 'off_cpu_promote_cuda' (traits.h: CastPolicy)",
     "numbers": "define.cpp: Python numbers may stand for its tensors: 'any', 'not_first', or 'not_all' of them",
     "number_overloads": "shown_overload.cpp: PyTorch's overloads where the second operand is a number, where the first is, "
     "and the in-place one where it differs",

@@ -259,6 +259,10 @@ def tensordot(self, other, dims_self, dims_other):
             other = other.sum(y, True, dtype=other.dtype)
         elif other.size(y) == 1 != self.size(x):
             self = self.sum(x, True, dtype=self.dtype)
+    if self.dim() == other.dim() == len(a):  # one number: a product that autocast leaves alone
+        if self.dtype != other.dtype:
+            raise RuntimeError("both inputs should have same dtype")
+        return self.permute(a).reshape(-1).dot(other.permute(b).reshape(-1)).view(())
     free_a = [d for d in range(self.dim()) if d not in a]
     free_b = [d for d in range(other.dim()) if d not in b]
     k = 1

@@ -16,10 +16,8 @@ _LINALG: dict[str, Any] = {"module": "linalg", "method": False, "overlap": "unch
 
 
 def _power(self: Any, n: int) -> Any:
-    if self.dim() < 2 or self.size(-1) != self.size(-2) or n < 0:
-        check_matrix(
-            "linalg.inv" if self.dim() > 1 and self.size(-1) == self.size(-2) else "linalg.matrix_power", self, True
-        )
+    if self.dim() < 2 or self.size(-1) != self.size(-2):
+        check_matrix("linalg.matrix_power", self, True)
     if n == 0:
         every = aten.ones_like(self, dtype=_core.bool)  # of A the gradient is zero, not absent
         return self.masked_fill(every, 0) + identity(self, self.size(-1))
@@ -72,10 +70,14 @@ def _exponential(self: Any) -> Any:
     return total
 
 
-composite("linalg_matrix_exp(Tensor self) -> Tensor", gradient_name="LinalgMatrixExpBackward0", out=True, **_LINALG)(
-    lambda self: _exponential(self)
-)
-composite("matrix_exp(Tensor self) -> Tensor", gradient_name="LinalgMatrixExpBackward0")(
+composite(
+    "linalg_matrix_exp(Tensor self) -> Tensor",
+    gradient_name="LinalgMatrixExpBackward0",
+    autocast="off",
+    out=True,
+    **_LINALG,
+)(lambda self: _exponential(self))
+composite("matrix_exp(Tensor self) -> Tensor", gradient_name="LinalgMatrixExpBackward0", autocast="off")(
     lambda self: aten.linalg_matrix_exp(self)
 )
 composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", out=True, **_LINALG)(

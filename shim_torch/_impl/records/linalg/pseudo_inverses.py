@@ -40,6 +40,7 @@ def _pinv_of_shape(A: Any, atol: Any, rtol: Any) -> Any:
 
 def _pinv_grad(g: Any, A: Any, result: Any) -> Any:
     """Golub and Pereyra's derivative of the pseudo-inverse, for constant rank."""
+    g, result = g.to(A.dtype), result.to(A.dtype)
     P, Ph, gh = result, adjoint(result), adjoint(g)
     if A.size(-2) <= A.size(-1):
         K = gh @ P
@@ -62,9 +63,10 @@ def _need_finite(xp, A, hermitian):
     )
 
 
-@op("_pinv_of(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -> Tensor", gradient_name="LinalgPinvBackward0", shape=_pinv_of_shape,
-    dtype=lambda A: A.dtype, keep=("atol", "rtol"), grad={"A": _pinv_grad}, function=False, method=False)  # fmt: skip
-def _pinv_of(xp, A, atol, rtol, hermitian):
+@op("_pinv_of(Tensor A, Tensor atol, Tensor rtol, bool hermitian, ScalarType? dtype=None) -> Tensor", gradient_name="LinalgPinvBackward0",
+    shape=_pinv_of_shape, dtype=lambda A, dtype: (A.dtype, dtype or A.dtype), keep=("atol", "rtol"), grad={"A": _pinv_grad}, function=False,
+    method=False)  # fmt: skip
+def _pinv_of(xp, A, atol, rtol, hermitian, dtype):
     m, n = A.shape[-2:]
     if A.size == 0:
         return xp.zeros((*A.shape[:-2], n, m), A.dtype)
@@ -93,7 +95,9 @@ def _pinv(a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
         t if isinstance(t, _core.TensorBase) else from_data.tensor(t, dtype=_core.float64, device=a.device)
         for t in (atol, rtol)
     ]
-    return aten._pinv_of(a, *as_tensor, hermitian)
+    # Autocast lets its factors be, and the product that it is of them is one in the lower dtype.
+    lowered = a.dtype == _core.float32 and _core.is_autocast_enabled(a.device.type)
+    return aten._pinv_of(a, *as_tensor, hermitian, _core.get_autocast_dtype(a.device.type) if lowered else None)
 
 
 @composite("linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", gradient_name="LinalgPinvBackward0",

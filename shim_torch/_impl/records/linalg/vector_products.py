@@ -60,6 +60,7 @@ composite(
     native="vector_product_whole",
     **_LINALG,
     batching="along_dim",
+    autocast="off",
     out_dtype="structured",
 )(lambda self, other, dim: _cross(self, other, dim))
 
@@ -70,7 +71,7 @@ composite(
     out=True,
     native="vector_product_whole",
     batching="along_dim",
-    autocast="promote_cuda",
+    autocast="off_cpu_promote_cuda",
     out_dtype="structured",
     out_error_name="linalg_cross",
 )

@@ -87,7 +87,7 @@ def _declare_mean(n: int) -> None:
         f"avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding={zero}, bool ceil_mode=False, bool count_include_pad=True{more}) -> Tensor", gradient_name=True if n > 1 else "SqueezeBackward1",
         method=False, out=True, module="" if n == 1 else "nn.functional", follows=() if n == 3 else ("self",),
         native=f"avg_pool{n}d", channels_last="kept", refuses=(("bcml", "avg_pool3d_out_frame") if n == 3 else ("bcm", "avg_pool2d"),),
-        **({} if n == 1 else {"out_dtype": "structured"}))  # fmt: skip
+        **({} if n == 1 else {"out_dtype": "structured"}), **({} if n < 3 else {"autocast": "float32_cpu"}))  # fmt: skip
     def avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
         name = f"avg_pool{n}d"
         if divisor_override == 0:
@@ -124,6 +124,7 @@ def _declare_mean(n: int) -> None:
         follows=() if n == 3 else ("self",),
         native=f"adaptive_avg_pool{n}d",
         channels_last="kept",
+        **({} if n < 3 else {"autocast": "float32_cpu"}),
     )
     def adaptive_avg_pool(self, output_size):
         return _adaptive_mean(f"adaptive_avg_pool{n}d", n, self, output_size)

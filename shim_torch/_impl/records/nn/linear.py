@@ -137,7 +137,7 @@ def linear_backward_bias(xp, grad_output):
     also="torch",
     no_complex_gradient="_trilinear",
     refuses=(("bn", "bmm"),),
-    autocast="promote_cuda",
+    autocast="off_cpu_promote_cuda",
 )
 def bilinear(input1, input2, weight, bias):
     """y[k] = Σ x1[i] · weight[k, i, j] · x2[j] + bias[k]: (*, I), (*, J), weight (K, I, J), bias (K,) give (*, K)."""

@@ -132,7 +132,8 @@ def _declare_max(n: int) -> None:
        out=("out", "indices"), differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), channels_last="kept",
        **function)(run)  # fmt: skip
 
-    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d", channels_last="kept")
+    @composite(f"max_pool{n}d({arguments}) -> Tensor", method=False, native=f"max_pool{n}d", channels_last="kept",
+               **({} if n < 3 else {"autocast": "float32_cpu"}))  # fmt: skip
     def max_pool(self, kernel_size, stride, padding, dilation, ceil_mode):
         return _core.function(f"aten::{name}")(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
@@ -149,7 +150,7 @@ def _declare_max(n: int) -> None:
     op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape, native=f"adaptive_max_pool{n}d",
        dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices"), differentiable=(0,), grad={"self": _spread_back(n, True)},
        follows=() if n == 3 else ("self",), channels_last="kept", **function,
-       refuses=(("bic", "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"),))(adaptive)  # fmt: skip
+       **({} if n < 3 else {"autocast": "float32_cpu"}), refuses=(("bic", "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"),))(adaptive)  # fmt: skip
 
 
 for _n in (2, 3):

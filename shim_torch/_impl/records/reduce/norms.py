@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.matrices import check_matrix
 from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.rules import reduced, wrap_dim, wrap_dims
@@ -118,13 +119,14 @@ def _matrix_dims(name: str, self: Any, dim: Any) -> tuple[int, int]:
 
 
 def _singular_values(self: Any, a: int, b: int) -> Any:
+    check_matrix("linalg.matrix_norm", self)
     rest = [d for d in range(self.dim()) if d not in (a, b)]
     return self.permute([*rest, a, b]).svd(compute_uv=True)[1]
 
 
 @composite(
     "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
+    out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_matrix_norm(self, ord, dim, keepdim, dtype):
     """Norms of the matrices in the two dims ``dim``.
 
@@ -161,7 +163,7 @@ def linalg_norm_of(x: Any, ord: Any, dim: Any = None, keepdim: bool = False, dty
 
 @composite(
     'linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) '
-    "-> Tensor", out=True, **_LINALG, out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
+    "-> Tensor", out=True, **_LINALG, autocast="float32_cuda", out_dtype="linalg.matrix_norm expected out tensor dtype {R} but got: {O}", writes_out_last=True)  # fmt: skip
 def linalg_matrix_norm_named(self, ord, dim, keepdim, dtype):
     """Norms of the matrices in the two dims ``dim``: "fro" or "nuc"."""
     check_floating("linalg.matrix_norm", self.dtype)

@@ -206,7 +206,7 @@ def unflatten_dense_tensors(flat, tensors):
     return tuple(parts)
 
 
-@composite("block_diag(Tensor[] tensors) -> Tensor", function=False, method=False, gradient_name=True)
+@composite("block_diag(Tensor[] tensors) -> Tensor", autocast="off", function=False, method=False, gradient_name=True)
 def block_diag(tensors):
     """The matrices along the diagonal of one matrix."""
     if not tensors:

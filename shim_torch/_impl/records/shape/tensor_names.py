@@ -149,14 +149,17 @@ def frobenius_norm(self, dim, keepdim):
     return aten.linalg_vector_norm(self, 2, dim, keepdim)
 
 
-@composite("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out=True, **_FUNCTION, autocast="float32")
+@composite("nuclear_norm(Tensor self, bool keepdim=False) -> Tensor", out=True, **_FUNCTION, autocast="float32_cuda")
 def nuclear_norm(self, keepdim):
     """The sum of the singular values of each matrix (*, M, N); a real dtype."""
     return aten.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
 
 
 @composite(
-    "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", out=True, **_FUNCTION, autocast="float32"
+    "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+    out=True,
+    **_FUNCTION,
+    autocast="float32_cuda",
 )
 def nuclear_norm_dim(self, dim, keepdim):
     """The sum of the singular values of the matrices that two dims span; a real dtype."""

@@ -9,6 +9,7 @@ from shim_torch._impl.table.calls import aten
 from shim_torch._impl.table.rules import wrap_dim
 
 FFT: dict[str, Any] = {"module": "fft", "method": False}  # the options of each of their records
+TRANSFORM: dict[str, Any] = {**FFT, "autocast": "float32_cpu"}  # of those that autocast knows on the CPU
 
 
 def normalization(norm: str | None, forward: bool) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.records.shared.fourier import (
-    FFT,
+    TRANSFORM,
     no_complex,
     normalization,
     one_dim,
@@ -32,7 +32,7 @@ def _c2c(x: Any, n: int | None, dim: int, norm: str | None, forward: bool) -> An
 @composite(
     "fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     out=True,
-    **FFT,
+    **TRANSFORM,
     batching="along_dim",
     cast_error="fft expects a complex output tensor, but got {O}",
     out_order="contiguous",
@@ -51,7 +51,7 @@ def fft_fft(self, n, dim, norm):
 @composite(
     "fft_ifft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     out=True,
-    **FFT,
+    **TRANSFORM,
     batching="along_dim",
     cast_error="ifft expects a complex output tensor, but got {O}",
     out_order="contiguous",
@@ -82,7 +82,7 @@ def _half_to_real(x: Any, n: int | None, dim: int, norm: str | None, forward: bo
 @composite(
     "fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     out=True,
-    **FFT,
+    **TRANSFORM,
     batching="along_dim",
     cast_error="rfft expects a complex output tensor, but got {O}",
     out_order="contiguous",
@@ -95,7 +95,7 @@ def fft_rfft(self, n, dim, norm):
 @composite(
     "fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     out=True,
-    **FFT,
+    **TRANSFORM,
     cast_error="ihfft expects a complex output tensor, but got {O}",
     out_order="contiguous",
 )
@@ -107,7 +107,7 @@ def fft_ihfft(self, n, dim, norm):
 @composite(
     "fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     out=True,
-    **FFT,
+    **TRANSFORM,
     batching="along_dim",
     cast_error="irfft expects a floating point output tensor, but got {O}",
     out_error_name="_fft_c2r",
@@ -124,7 +124,7 @@ def fft_irfft(self, n, dim, norm):
 @composite(
     "fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
     out=True,
-    **FFT,
+    **TRANSFORM,
     cast_error="hfft expects a floating point output tensor, but got {O}",
     out_error_name="_fft_c2r",
     out_order="contiguous",

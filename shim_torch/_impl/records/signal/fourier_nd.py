@@ -6,6 +6,7 @@ from typing import Any
 
 from shim_torch._impl.records.shared.fourier import (
     FFT,
+    TRANSFORM,
     no_complex,
     normalization,
     one_dim,
@@ -80,10 +81,13 @@ _ARGUMENTS = """``s``: how many points each dim has, -1 for its own; the dims ar
 ``norm``: as of ``fft``, for the product of the numbers of points. RuntimeError for a dim named twice, or no point."""
 
 
+_UNCAST = ("hfft", "ihfft")  # autocast does not know these of several dims
+
+
 def _declare(name: str, doc: str, run: Any, **traits: Any) -> None:
     """The two-dimensional and the n-dimensional function."""
     run.__doc__ = f"{doc}\n\n{_ARGUMENTS}"
-    options = {"out": True, "out_order": "contiguous", **FFT, **traits}
+    options = {"out": True, "out_order": "contiguous", **(FFT if name.startswith(_UNCAST) else TRANSFORM), **traits}
     composite(f"fft_{name}2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", **options)(
         run
     )
