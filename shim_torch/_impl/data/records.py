@@ -199,6 +199,7 @@ FAMILIES = {
     'reduce.medians': (
         ('median(Tensor self) -> Tensor', 'kernel', (('native', 'median'),), (('self', ('g', 'self', 'result'), False),), (), False),
         ('median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)', 'kernel', (('native', 'median'), ('out', True), ('nested', 'reduction'), ('batching', 'along_dim')), (('self', ('g', 'self_shape', 'result1', 'dim', 'keepdim'), False),), (), False),
+        ('shim::nanmedian_of_all(Tensor self) -> Tensor', 'kernel', (('function', False),), (('self', ('g', 'self', 'result'), False),), (), False),
         ('nanmedian(Tensor self) -> Tensor', 'composite', (('gradient_name', 'NanmedianBackward0'),), (), (), False),
         ('nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)', 'composite', (('out', True), ('gradient_name', 'NanmedianBackward1'), ('batching', 'along_dim')), (), (), False),
     ),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.formulas import speaks_for_itself
 from shim_torch._impl.table.arguments import need_bool, need_tensor
 from shim_torch._impl.table.calls import aten, shim, torch
 from shim_torch._impl.table.record import composite, op
@@ -143,9 +145,11 @@ def where_condition(condition):
 
 
 def _masked_source_grad(g, mask, source_shape):
-    count = 1
-    for n in source_shape:
-        count *= n
+    count = math.prod(source_shape)
+    if speaks_for_itself(g, mask):  # of a size that does not depend on values; what is not used goes behind the end
+        where = mask.expand_as(g).reshape(-1)
+        place = (where.cumsum(0) - 1).masked_fill(~where, count)
+        return g.new_zeros(count + 1).index_add(0, place, g.reshape(-1))[:count].view(source_shape)
     used = g.masked_select(mask.expand_as(g))
     return torch.cat([used, g.new_zeros(count - used.numel())]).view(source_shape)
 

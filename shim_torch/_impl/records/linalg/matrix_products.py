@@ -41,6 +41,16 @@ composite(
 composite("matrix_power(Tensor self, int n) -> Tensor", out=True)(lambda self, n: _power(self, n))
 
 
+def _largest(sizes: Any) -> float:
+    """One number for all matrices of a batch, also where ``vmap`` shows only one of them."""
+    if type(sizes) is not _core.Tensor:
+        from shim_torch._impl.transforms.batching.tensors import BatchedTensor
+
+        while isinstance(sizes, BatchedTensor):
+            sizes = sizes.value
+    return float(sizes.max())
+
+
 def _exponential(self: Any) -> Any:
     """Taylor's series after halving until the norm is small, then squaring back."""
     if self.dtype in NARROW and self.device.type == "cpu":
@@ -49,7 +59,7 @@ def _exponential(self: Any) -> Any:
     n = self.size(-1)
     if self.numel() == 0 or self.is_meta:
         return self.clone()
-    norm = float(self.detach().abs().sum(-2).max())
+    norm = _largest(self.detach().abs().sum(-2))
     halvings = 0
     while norm > 1 and halvings < 1024:
         norm, halvings = norm / 2, halvings + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.extremes import full_extremum_grad, nonempty, picked, picked_grad
+from shim_torch._impl.records.shared.formulas import speaks_for_itself
 from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing_like
@@ -65,6 +66,20 @@ def median_dim(xp, self, dim, keepdim):
 _ONE_ROW = 1 << 21  # elements that one block of a CUDA kernel looks through sooner than they are sorted
 
 
+@op(
+    "shim::nanmedian_of_all(Tensor self) -> Tensor",
+    shape=lambda self: (),
+    dtype=refusing_like(_NO_MEDIAN),
+    grad={"self": full_extremum_grad},
+    function=False,
+    method=False,
+)
+def nanmedian_of_all(xp, self):
+    """The median of what is not NaN, for vmap and its like: one operator, of which no part has a size that depends on values."""
+    kept = self[~xp.isnan(self)] if self.dtype.kind == "f" else self.reshape(-1)
+    return median_all(xp, kept if kept.size else self)
+
+
 @composite("nanmedian(Tensor self) -> Tensor", gradient_name=True)
 def nanmedian(self):
     """The median of what is not NaN: the lower of the two middle elements where their number is even.
@@ -77,6 +92,8 @@ def nanmedian(self):
         self.is_cuda and self.is_floating_point() and 0 < self.numel() <= _ONE_ROW
     ):  # without waiting for how many are left
         return shim.nanmedian(self.reshape(-1), 0, False)[0]
+    if speaks_for_itself(self):
+        return shim.nanmedian_of_all(self)
     kept = self.masked_select(~self.isnan())
     return kept.median() if kept.numel() else self.median()
 

@@ -19,13 +19,15 @@ def _weight_grad(g0, weight_shape, indices, per_sample_weights, mode, padding, r
     if g0.is_cuda and not _core.is_grad_enabled():
         settings = (per_sample_weights, weight_shape[0], mode == 1, padding)
         return shim.embedding_bags_backward(g0, indices, result1, result2, *settings)
-    used = (result1 < g0.size(0)) & (indices != padding)
-    slopes, name = g0[result1[used]], "_embedding_bag_backward"
+    rest = (result1 >= g0.size(0)) | (indices == padding)  # these add zeros: how many there are nobody needs to know
+    bag, name = result1.masked_fill(rest, 0), "_embedding_bag_backward"
+    slopes = g0.index_select(0, bag)
     if mode == 1:
-        slopes = slopes / result2[result1[used]].to(slopes.dtype).unsqueeze(1)
+        slopes = slopes / result2.index_select(0, bag).to(slopes.dtype).unsqueeze(1)
     elif per_sample_weights is not None:
-        slopes, name = slopes * per_sample_weights[used].unsqueeze(1), BY_SAMPLES
-    return once(g0.new_zeros(weight_shape).index_add(0, indices[used], slopes), g0, name)
+        slopes, name = slopes * per_sample_weights.unsqueeze(1), BY_SAMPLES
+    slopes = slopes.masked_fill(rest.unsqueeze(1), 0)
+    return once(g0.new_zeros(weight_shape).index_add(0, indices.masked_fill(rest, 0), slopes), g0, name)
 
 
 def _sample_grad(g0, weight, indices, padding, result1):
