@@ -50,8 +50,14 @@ void record_history(
       op.kind == Operator::Composite && !op.shown.empty();  // recorded for what __torch_dispatch__ saw as one
   if (op.formulas.empty() && op.fused.empty() && !shown) {
     if (!op.recorded) return;  // operators of torch.library: no formula, no history, as PyTorch
-    auto node = make<Refuses>("NotImplemented", Kind::NotImplemented,
-        str("the derivative for '", op.schema.qualified(), "' is not implemented."));
+    const Traits& t = *op.traits;
+    const bool ours = op.schema.ns != "aten";
+    auto node = make<Refuses>(t.gradient_name ? t.gradient_name : plan_of(op).name, Kind::NotImplemented,
+        str("the derivative for '",
+            t.forward_error_name ? t.forward_error_name
+            : ours               ? op.schema.qualified()
+                                 : op.schema.name,
+            "' is not implemented."));
     node->set_next_edges(edges_of(args, n));
     for (auto& t : outputs)
       if (can_have_grad(*t)) set_history(t, node);

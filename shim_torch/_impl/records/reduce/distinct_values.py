@@ -143,7 +143,8 @@ def _consecutive(xp: Any, self: Any, dim: Any, return_inverse: bool, return_coun
 
 
 @op("_unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None)"
-    " -> (Tensor, Tensor, Tensor)", module="_C", function=False, native="unique_consecutive", **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),))  # fmt: skip
+    " -> (Tensor, Tensor, Tensor)", module="_C", function=False, native="unique_consecutive", **_UNIQUE, dynamic_shape=True, refuses=(("c", "unique"),),
+    gradient_name="UniqueConsecutiveBackward0", forward_error_name="unique_consecutive")  # fmt: skip
 def _unique_consecutive(xp, self, return_inverse, return_counts, dim):
     return _consecutive(xp, self, dim, return_inverse, return_counts)
 

@@ -14,6 +14,7 @@ from shim_torch._impl.tensor import from_data
 @composite(
     "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     method=False,
+    gradient_name="DivBackward1",
     aliases=("trapz",),
     refuses=(("b", "trapezoid: received a bool input for `x` or `y`, but bool is not supported"),),
 )
@@ -29,6 +30,7 @@ def trapezoid(y, x, dim):
 @composite(
     "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     method=False,
+    gradient_name="MulBackward1",
     aliases=("trapz",),
     refuses=(("b", "trapezoid: received a bool input for `y`, but bool is not supported"),),
 )
@@ -42,6 +44,7 @@ def trapezoid_dx(y, dx, dim):
 @composite(
     "cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     method=False,
+    gradient_name="DivBackward1",
     refuses=(("b", "cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported"),),
 )
 def cumulative_trapezoid(y, x, dim):

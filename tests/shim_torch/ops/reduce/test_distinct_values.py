@@ -37,3 +37,20 @@ def test_indices_unravelled():
         torch.unravel_index(torch.ones(1), (2,))
     with pytest.raises(ValueError, match="'shape' cannot have negative values"):
         torch.unravel_index(torch.tensor([0]), (-2,))
+
+
+@pytest.mark.parametrize(
+    "function, node, name",
+    [
+        (torch.unique, "Unique2Backward0", "_unique2"),
+        (lambda x: torch.unique(x, dim=0), "UniqueDimBackward0", "unique_dim"),
+        (torch.unique_consecutive, "UniqueConsecutiveBackward0", "unique_consecutive"),
+        (lambda x: torch.geqrf(x[:, None])[0], "GeqrfBackward0", "geqrf"),
+    ],
+    ids=["unique", "unique_dim", "unique_consecutive", "geqrf"],
+)
+def test_nodes_without_a_derivative_are_called_as_pytorchs(function, node, name):
+    found = function(torch.ones(2, requires_grad=True))
+    assert found.grad_fn.name() == node
+    with pytest.raises(NotImplementedError, match=f"^the derivative for '{name}' is not implemented.$"):
+        found.sum().backward()
