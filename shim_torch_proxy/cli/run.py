@@ -50,6 +50,7 @@ def main(
         atexit.register(lambda: print(report(torch_proxy_status()), file=sys.stderr))
     table = builtins if names is None else importer.scoped_builtins
     sys.argv = ["-c" if is_command else target, *arguments]
+    _stay_found()
     if children:
         child.announce()
         if is_module and target in ("pip", "build"):
@@ -70,6 +71,13 @@ def main(
         source = file.read()
     loader = importlib.machinery.SourceFileLoader("__main__", path)
     return _execute(source, path, {"__file__": path, "__cached__": None, "__loader__": loader}, table)
+
+
+def _stay_found() -> None:
+    """Keeps our folder on ``sys.path``: in a source tree only its first entry names it, whose place is the script's folder's."""
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if folder not in sys.path[1:]:
+        sys.path.append(folder)
 
 
 def report(status: dict[str, Any]) -> str:

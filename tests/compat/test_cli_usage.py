@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+import compat
+import shim_torch
+import shim_torch_proxy
 from shim_torch_proxy import cli
 from shim_torch_proxy.__main__ import parser
 from shim_torch_proxy.cli import coverage, run
@@ -116,3 +124,22 @@ def test_coverage_of_no_part_proposes_one(monkeypatch, capsys):
     assert coverage.main("optim") == 0
     said = capsys.readouterr()
     assert said.out == "torch.optim.Gone\n" and said.err == "1 of optim missing\n"
+
+
+def test_run_in_a_source_tree_finds_torch(tmp_path):
+    """``python -m compat`` there finds us by its working folder, in whose place on sys.path the program's folder stands."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for package in (compat, shim_torch, shim_torch_proxy):
+        (tree / package.__name__).symlink_to(Path(package.__file__).parent)
+    (tmp_path / "program").mkdir()
+    told = f"print(torch.ones(2).sum().item(), {str(tree)!r} in sys.path)"
+    for name in ("script.py", "program/__main__.py"):
+        (tmp_path / name).write_text(f"import sys, torch\n{told}\n")
+    code = f"import sys, torch, os; os.chdir('/'); import torch.nn.functional; {told}"
+    clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    for target in (["script.py"], ["program"], ["-c", code]):
+        arguments = [str(tmp_path / target[0])] if len(target) == 1 else target
+        command = [sys.executable, "-W", "ignore", "-m", "compat", "run", *arguments]
+        done = subprocess.run(command, cwd=tree, env=clean, capture_output=True, text=True)
+        assert done.stdout == "2.0 True\n", (target, done.stderr)
