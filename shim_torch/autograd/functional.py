@@ -54,6 +54,29 @@ def _construct_standard_basis_for(tensors: tuple[Any, ...], tensor_numels: tuple
     return tuple(basis)
 
 
+def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> Any:
+    """``inp`` as a tuple; with names for errors: (whether it was one, its tensors), and TypeError for anything else."""
+    if arg_name is None and fn_name is None:
+        return inp if isinstance(inp, tuple) else tuple(inp) if isinstance(inp, list) else (inp,)
+    return tuple_of(inp, str(arg_name), str(fn_name))
+
+
+def _grad_postprocess(inputs: Any, create_graph: bool) -> Any:
+    """Tensors, or tuples of them, as results: without their history unless ``create_graph``."""
+    if isinstance(inputs, Tensor):
+        return inputs if create_graph else inputs.detach()
+    return tuple(_grad_postprocess(each, create_graph) for each in inputs)
+
+
+def _tuple_postprocess(res: Any, to_unpack: bool | tuple[bool, bool]) -> Any:
+    """A result in the form of what it is of: the tuple where that was one (at both levels, of a pair), else its first."""
+    if isinstance(to_unpack, tuple):
+        outer, inner = to_unpack
+        rows = tuple(row if inner else row[0] for row in res)
+        return rows if outer else rows[0]
+    return res if to_unpack else res[0]
+
+
 class _Product:
     """The inputs of one call of a product, in a graph of their own, and the steps that the products are made of."""
 

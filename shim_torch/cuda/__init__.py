@@ -255,6 +255,8 @@ _DIAGNOSTICS = frozenset(
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_initialized":  # what libraries that recompute ask before they keep the generators' states
+        return is_initialized()
     if name == "default_generators":
         from shim_torch.cuda import random
 

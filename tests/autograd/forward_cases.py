@@ -166,6 +166,27 @@ def strict_functionals(torch):
     ]
 
 
+def parts_of_jacobians(torch):
+    """What pytorch-minimize makes its own Jacobian of."""
+    f = importlib.import_module(f"{torch.__spec__.name}.autograd.functional")
+    x = torch.ones(2, requires_grad=True) * 2
+    y = ((x,), (x + 1,))
+    return [
+        f._as_tuple(x),
+        f._as_tuple([x, 3]),
+        f._as_tuple((x,), "inputs", "jac"),
+        f._as_tuple(x, "inputs", "jac"),
+        attempt(f._as_tuple, 3, "inputs", "jac"),
+        attempt(f._as_tuple, (x, 3), "inputs", "jac"),
+        [t.requires_grad for t in f._grad_postprocess((x, x), False)],
+        [t.requires_grad for t in f._grad_postprocess((x, x), True)],
+        [t.requires_grad for (t,) in f._grad_postprocess(y, False)],
+        [t.requires_grad for (t,) in f._grad_postprocess(y, True)],
+        [f._tuple_postprocess((1, 2), unpack) for unpack in (True, False)],
+        [f._tuple_postprocess(((1, 2), (3, 4)), (outer, inner)) for outer in (True, False) for inner in (True, False)],
+    ]
+
+
 def wrappers_with_handlers_alone(torch):
     class Wrapper(torch.Tensor):
         @staticmethod

@@ -24,3 +24,8 @@ def test_a_guard_needs_an_index():
     with pytest.raises(TypeError, match="not supported between instances of 'NoneType' and 'int'"):
         with torch.cuda._DeviceGuard(None):
             pass
+
+
+def test_whether_cuda_is_in_use_is_asked_by_an_attribute_too():
+    """reformer-pytorch's reversible layers ask so before they keep the generators' states."""
+    assert torch.cuda._initialized is torch.cuda.is_initialized()
