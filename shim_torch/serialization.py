@@ -275,6 +275,13 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     return sorted(names - table().names.keys() - _weights_only._user.keys())
 
 
+def normalize_storage_type(storage_type: type) -> Any:
+    """What torch calls so: ``torch.FloatStorage`` for ``torch.cuda.FloatStorage``, as files name it."""
+    import shim_torch
+
+    return getattr(shim_torch, storage_type.__name__)
+
+
 SHORT_SIZE, INT_SIZE, LONG_SIZE = 2, 4, 4  # bytes of the numbers in files older than PyTorch 1.6
 MAP_SHARED, MAP_PRIVATE = mmap.MAP_SHARED, mmap.MAP_PRIVATE
 

@@ -69,3 +69,16 @@ def test_limits_of_dtypes_are_the_same_each_time():
             torch.iinfo(torch.float32)
         with pytest.raises(TypeError):
             torch.finfo([])
+
+
+def test_limits_of_python_types_are_those_of_what_they_stand_for():
+    assert torch.finfo(float) == torch.finfo(complex) == torch.finfo(torch.float64)
+    assert torch.iinfo(int) == torch.iinfo(torch.int64)
+    for limits, kind, text in (
+        (torch.finfo, int, "requires a floating point input type"),
+        (torch.finfo, str, "must be torch.dtype, not type"),
+        (torch.iinfo, float, "requires an integer input type"),
+        (torch.iinfo, bool, "torch.bool is not supported by torch.iinfo"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            limits(kind)

@@ -204,3 +204,11 @@ def test_arguments_of_a_pickle_are_not_ignored():
     for weights_only in (True, False):
         with pytest.raises(TypeError, match="unexpected keyword|invalid keyword"):
             torch.load(io.BytesIO(file.getvalue()), weights_only=weights_only, bogus=1)
+
+
+def test_storages_have_the_name_that_files_give_them():
+    """litgpt's conversion of checkpoints imports it."""
+    normalize = torch.serialization.normalize_storage_type
+    assert normalize(torch.FloatStorage) is torch.FloatStorage
+    assert normalize(torch.UntypedStorage) is torch.UntypedStorage
+    assert normalize(torch.cuda.HalfStorage) is torch.HalfStorage

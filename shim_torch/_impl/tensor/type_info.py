@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.table.arguments import need_dtype
+from shim_torch._impl.table.arguments import as_dtype, need_dtype
 
 # bits, eps, max, smallest_normal, tiny_subnormal, resolution
 _FLOATS: dict[str, tuple[int, float, float, float, float, float]] = {
@@ -39,6 +39,7 @@ class finfo:
         if dtype.__class__ is _core.dtype and dtype in _KNOWN:
             self._limits = _KNOWN[dtype]
             return
+        dtype = as_dtype(dtype)
         need_dtype(dtype, "finfo", "type", 1)
         if not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
@@ -79,6 +80,7 @@ class iinfo:
         if type.__class__ is _core.dtype and type in _KNOWN_INTEGERS:
             self._limits = _KNOWN_INTEGERS[type]
             return
+        type = as_dtype(type)
         need_dtype(type, "iinfo", "type", 1)
         if type.is_floating_point or type.is_complex:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
