@@ -254,6 +254,11 @@ def test_compiled_functions(simulated, part):
     run(simulated, f"import compiled_checks; compiled_checks.{part}()")
 
 
+@pytest.mark.parametrize("part", ["planned", "planned_graphs"])
+def test_first_calls(simulated, part):
+    run(simulated, f"import first_call_checks; first_call_checks.{part}()")
+
+
 @pytest.mark.parametrize("part", ["rules", "of_each_dtype"])
 def test_optimizers(simulated, part):
     run(simulated, f"import optimizer_checks; optimizer_checks.{part}()")

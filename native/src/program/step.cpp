@@ -72,6 +72,7 @@ Ref<Storage> storage_as(const Tensor& t, const TensorRef& expected) {
     same = same && (expected.sizes[d] == 1 || t->strides()[d] == expected.strides[d]);
   if (same) return t->storage();
   if (!t->numel()) return t->storage();
+  laid_otherwise = true;
   int64_t last = expected.offset;
   for (size_t d = 0; d < expected.sizes.size(); ++d) last += (expected.sizes[d] - 1) * expected.strides[d];
   Ref<Storage> made = allocate(size_t(last + 1) * itemsize(expected.dtype), t->device());

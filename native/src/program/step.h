@@ -1,6 +1,7 @@
 #pragma once
 // What a trace gives and the passes take: operators in the order in which they ran, with arguments and results as data.
 // Tensors are storages seen through a geometry, so views are no steps.
+#include <atomic>
 #include <span>
 #include <string>
 #include <variant>
@@ -100,6 +101,7 @@ using Storages = std::span<Ref<Storage>>;
 Tensor tensor_of(const TensorRef&, Storages);
 // Memory in which the tensor lies as the program's other steps expect it.
 Ref<Storage> storage_as(const Tensor&, const TensorRef& expected);
+inline std::atomic<bool> laid_otherwise = false;  // it was copied for that, by whichever thread, since this was set
 
 // One step that gives nothing, as operators over lists do, by the kernel itself: no objects of Python are made. False, with nothing done:
 // there is none for it.

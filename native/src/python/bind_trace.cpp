@@ -4,6 +4,7 @@
 #include "python/trace_whole.h"
 #include "trace/backend.h"
 #include "trace/described.h"
+#include "trace/foreseen.h"
 #include "trace/learn.h"
 #include "trace/running.h"
 
@@ -75,6 +76,8 @@ PyMethodDef trace_functions[] = {function<&trace_trees>("trace_trees",
     function<&sources>("trace_sources", "(trees): the programs of a compiled function, as text."),
     function<&leave_out>("trace_leave_out",
         "(name or None): what calls are not compared by from here on. For tests: answers are stale then."),
+    function<&set_foreseen_from>("trace_foreseen_from",
+        "(bytes): a first call is planned whose operators have tensors of as many. What it was."),
     function<&check_names>("trace_checks", "The names of what calls are compared by."),
     function<&set_trace_lowering>("set_trace_lowering", "(what makes graphs for backends): compile/backends.py's."),
     function<&set_trace_hooks>("set_trace_hooks"), {}};

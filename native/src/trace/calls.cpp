@@ -19,23 +19,6 @@ void set_tracing(bool on) { tracing = operators_are_traced = on; }
 
 namespace {
 
-// Parts of a composite record its history, so whether it is wanted decides what runs.
-bool composite_wants_gradient(const Operator& op, const Value* args, size_t n) {
-  return op.kind == Operator::Composite && wants_history(args, n);
-}
-
-Produced produced_by(const Answer& a) {
-  Produced all;
-  const auto add = [&](const Answer& one) {
-    const bool tensor = one.kind == Answer::tensor || one.kind == Answer::argument;
-    all.tensors.emplace_back(tensor ? one.t : nullptr);
-  };
-  if (a.kind != Answer::tuple && a.kind != Answer::list) return add(a), all.form = Results::one, all;
-  all.form = a.kind == Answer::tuple ? Results::tuple : Results::list;
-  std::for_each(a.parts, a.parts + a.i, add);
-  return all;
-}
-
 // The tensors that a call which was just deferred gives.
 void give_results(const Session& s, const TreeNode& node, Result& r) {
   r.clear();
@@ -93,56 +76,6 @@ void watch_all(Session& s, const Value* args, size_t n, const Answer* result) {
   s.rewatch();
 }
 
-// A device that is named is the one of the results; they have no memory for now. False: the tensors are elsewhere.
-bool put_devices(StandIns& tensors, const Operator& op, const Value* args, size_t n, Value* to) {
-  for (size_t i = 0; i < n; ++i) {
-    const ArgType& type = op.schema.args[i].type;
-    const bool given = args[i].tag != Value::none;
-    if (type.base != ArgType::Device || type.list || (!given && tensors.any())) continue;
-    if (given && (args[i].tag != Value::device || !tensors.set_device(args[i].where))) return false;
-    to[i] = Value(kWithoutMemory);
-  }
-  return true;
-}
-
-// What the operator says that it gives, asked of it with tensors that have no memory.
-Foreseen foreseen_call(Session& s, Operator& op, const Value* args, size_t n, bool writes, Given& given) {
-  StandIns tensors;
-  ReplacedArguments stand_ins(args, n, [&](const TensorImpl& t, bool) { return tensors.of(t); });
-  if (!put_devices(tensors, op, args, n, stand_ins.data())) return {};
-  Produced produced;
-  try {
-    WithoutModes without;
-    Result result;
-    writes ? run_inplace(op, stand_ins.data(), n, result) : run_functional(op, stand_ins.data(), n, result);
-    if (!writes) produced = produced_by(result.answer);
-  } catch (...) {  // it says so itself when it runs
-    return interpreter_calls.drop_error(), Foreseen();
-  }
-  if (writes) {
-    TensorSpec after = TensorSpec::of(*stand_ins.data()[0].t);
-    after.device = tensors.device();
-    if (!after.lies_like(*args[0].t)) return {};
-  } else if (auto results = tensors.with_memory(produced.tensors)) {
-    produced.tensors = std::move(*results);
-  } else {
-    return {};
-  }
-  Foreseen f = foresee(s, op, args, n, produced, composite_wants_gradient(op, args, n), given);
-  if (f.node) note_line(*f.node);
-  return f;
-}
-
-// Of a call that no node is (trace/foreseen.h).
-Foreseen foreseen(Session& s, Operator& op, const Value* args, size_t n, bool writes, Given& given) {
-  const bool may = may_foresee(s, op);
-  if ((!may && !s.refusal) || against_call(rule_of(op), op, args, n)) return {};
-  Foreseen f;
-  if (may) f = foreseen_call(s, op, args, n, writes, given);
-  if (!f.node && s.refusal && op.kind != Operator::Composite) s.missed(op, Session::who_asks(nullptr));
-  return f;
-}
-
 bool learn(Session& s, Operator& op, const Value* args, size_t n, const Produced& produced) {
   return learn(s, rule_of(op), op, args, n, produced, composite_wants_gradient(op, args, n));
 }
@@ -180,15 +113,19 @@ void run_traced(Operator& op, Value* args, size_t n, Result& r) {
   if (!s) return run_at_once(op, args, n, r);
   Given given;
   if (TreeNode* node = known(*s, op, args, n, given)) return deferred(*s, *node, given, args, n, r);
-  if (op.kind != Operator::Composite || s->tree().leaves.contains(&op))
-    if (Foreseen f = foreseen(*s, op, args, n, false, given); f.node)
+  const bool whole = op.kind == Operator::Composite && foreseen_whole(*s, op, args, n);
+  if (op.kind != Operator::Composite || whole || s->tree().leaves.contains(&op))
+    if (Foreseen f = foreseen(*s, op, args, n, false, given); f.node) {
+      if (whole) s->tree().leaves.insert(&op);
       return deferred(*s, *f.node, given, args, n, r, f.held);
+    }
   if (op.kind == Operator::Composite) {
     if (s->tree().leaves.contains(&op) && !taken_apart(*s, op)) run_before(*s, op, args, n);
     return run_at_once(op, args, n, r);
   }
   if (const Rule& rule = rule_of(op); !rule.shape.empty()) s->asked(nullptr, rule.shape.c_str(), Asks::shape);
   if (s->any_deferred_on_cuda() && rule_of(op).library) s->flush();  // it may look at streams
+  end_foreseeing(*s, op, args, n);
   run_before(*s, op, args, n);
   {
     Inside in;
@@ -229,6 +166,7 @@ void write_traced(Operator& op, const Value* args, size_t n, const std::function
     Foreseen f{known(*s, op, args, n, given), {}};
     if (!f.node) f = foreseen(*s, op, args, n, true, given);
     if (f.node) return s->defer(*f.node, given.inputs, given.parameters, f.held), write(true);
+    end_foreseeing(*s, op, args, n);
     run_before(*s, args, n);
     before = TensorSpec::of(*args[0].t);
   }

@@ -1,5 +1,6 @@
 #pragma once
 // Which node a call is; and nodes of calls that did not run: what an operator gives is asked of it with tensors that have no memory.
+#include "dispatch/call.h"
 #include "trace/arguments.h"
 
 namespace shim::trace {
@@ -17,6 +18,22 @@ bool may_foresee(Session&, const Operator&);
 // Of a call that gives `produced`.
 Foreseen foresee(
     Session&, Operator&, const Value* args, size_t n, const Produced& produced, bool wants_gradient, Given&);
+// Of a call that no node is: what it gives is asked of the operator. `writes`: to its first argument.
+Foreseen foreseen(Session&, Operator&, const Value* args, size_t n, bool writes, Given&);
+
+// A first call of much memory is deferred too, so that its memory is planned: from the first operator on with tensors of that many bytes.
+inline size_t foreseen_from = size_t(1) << 20;
+inline int64_t set_foreseen_from(int64_t bytes) { return int64_t(std::exchange(foreseen_from, size_t(bytes))); }
+// Of operators that are made of others: those whose kernel takes nearly every call. Where it does not, their bodies give the same later.
+bool foreseen_whole(const Session&, Operator&, const Value* args, size_t n);
+// Before an operator runs at once that will be learned: what was foreseen before it is no program, for the next call has a longer one.
+void end_foreseeing(Session&, Operator&, const Value* args, size_t n);
+
+Produced produced_by(const Answer&);
+// Parts of a composite record its history, so whether it is wanted decides what runs.
+inline bool composite_wants_gradient(const Operator& op, const Value* args, size_t n) {
+  return op.kind == Operator::Composite && wants_history(args, n);
+}
 
 // Tensors without memory in the place of those that are given.
 class StandIns {
@@ -27,6 +44,7 @@ class StandIns {
   bool set_device(Device d);  // that an argument names; false: the tensors are elsewhere
   // The operator's results where they will have memory; none: one of them lies in an argument's.
   std::optional<std::vector<Tensor>> with_memory(const std::vector<Tensor>& results) const;
+  bool lent(const std::vector<Tensor>& results) const;  // one of them does
 
  private:
   std::vector<Tensor> made_;

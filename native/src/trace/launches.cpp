@@ -43,9 +43,12 @@ bool deferred_launch(Session& s, Operator& op, const LaunchValues& l) {
   return node != nullptr;
 }
 
-void before_launch(Session& s, const LaunchValues& l) {
+void before_launch(Session& s, const LaunchValues& l, bool learned) {
   const auto hidden = [](const TensorImpl& t) { return t.storage()->hidden(); };
-  if (s.any_deferred() && any_tensor(l.values, l.n, hidden)) s.flush();
+  if (s.any_deferred() && any_tensor(l.values, l.n, hidden)) {
+    if (learned) s.run_foreseen();
+    s.flush();
+  }
   s.unwatch();
 }
 
@@ -77,7 +80,7 @@ void launch(Session& s, KnownLaunch& known, const unsigned* grid, const Value* c
   known.put(call, l.parameters());
   const char* const why = against_launch(known.code, l);
   if (!why && deferred_launch(s, *known.op, l)) return;
-  before_launch(s, l);
+  before_launch(s, l, !why);
   {
     const Inside inside;
     cuda::launch(known.code, grid, l.parameters());

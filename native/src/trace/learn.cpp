@@ -86,6 +86,7 @@ bool learn(Session& s, Operator& op, const Value* args, size_t n, const Produced
     if (why == kSharesWithArgument) s.tree().aliases.insert(&op), ++s.aliased;
     return at_once(s, op, why);
   }
+  if (s.any_deferred()) s.run_foreseen();  // what is deferred is one piece of the tree
   node->wants_gradient = wants_gradient;
   note_line(*node);
   TreeNode* made = node.get();

@@ -131,6 +131,10 @@ struct Tree {
   std::unordered_set<const Operator*> leaves;   // operators made of others that a kernel took as one
   size_t most_ways = 8;
   bool full() const { return ways > most_ways || nodes > kMostNodes; }
+  // Operators gave results that lie otherwise than was foreseen, so that they are copied. That is not to be at each call: all that was
+  // learned goes, and the next call learns what operators give.
+  void forget();
+  bool foreseen_wrongly = false;
   static constexpr size_t kMostNodes = 200000;
 };
 

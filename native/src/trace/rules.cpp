@@ -32,8 +32,10 @@ const Rule& rule_of(Operator& op) {
   rule.against = asked(deferral_rule, record);
   rule.draws = rule.against.starts_with("it draws");
   const std::string what = asked(condition_rule, record);
-  rule.divides = what == "divides";
-  rule.bounds = what == "bounds";
+  const auto says = [&](std::string_view word) { return what.find(word) != std::string::npos; };
+  rule.divides = says("divides");
+  rule.bounds = says("bounds");
+  rule.foreseen = says("any") ? Rule::always : says("floats") ? Rule::of_floats : Rule::never;
   if (rule.against.starts_with("the shape")) rule.shape = op.full_name() + ": " + rule.against;
   return rules->emplace(&op, std::move(rule)).first->second;
 }

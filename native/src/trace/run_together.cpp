@@ -159,7 +159,9 @@ const Together* looked_up(
   if (tree.graphs) {  // of another size, a graph of its own
     auto& memory = tree.graph_memory[{of_tree(stretch.first), of_tree(stretch.last)}];
     if (!memory) memory = make<program::GraphMemory>();
-    made.replay = make<program::Replay>(made.program, memory, stretch.resized.empty() ? 2 : 3);
+    const bool ran =
+        stretch.resized.empty() && session.first < Session::foreseen;  // its operators did, when they were learned
+    made.replay = make<program::Replay>(made.program, memory, ran ? 2 : 3);
   }
   return &tree.programs.emplace(std::move(stretch), std::move(made)).first->second;
 }

@@ -53,10 +53,12 @@ void run_deferred(const Storage& s) {
     wait_for_others();
     if (!s.hidden()) return;
     Session* session = current();
-    if (session && (inside_traced || !session->on_this_thread()))  // a kernel, a helper of it, or another thread
+    if (session && (inside_traced || !session->on_this_thread())) {  // a kernel, a helper of it, or another thread
+      session->run_foreseen();
       session->flush();
-    else if (session)
+    } else if (session) {
       session->asked(&s, nullptr);
+    }
   }
   CHECK(Kind::Runtime, !s.hidden(),
       "the tensor has no values: the compiled operator that was to give them, or one before it, raised an error");

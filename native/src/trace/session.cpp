@@ -37,7 +37,12 @@ void Session::Lists::clear() {
   hidden.clear();
 }
 
-Session::Session(Tree& tree, bool watch) : watching(watch), tree_(tree), at_(&tree.root), number_(++last_number) {
+Session::Session(Tree& tree, bool watch)
+    : first(tree.together && !tree.backend && !tree.foreseen_wrongly && tree.root.next.empty() ? small : no),
+      watching(watch),
+      tree_(tree),
+      at_(&tree.root),
+      number_(++last_number) {
   if (!last_number) number_ = ++last_number;
 }
 
@@ -47,6 +52,7 @@ Session::~Session() {
   unwatch();
   show_all();
   now_->clear();
+  if (first >= foreseen && program::laid_otherwise) tree_.forget();
 }
 
 TreeNode* Session::add(std::shared_ptr<TreeNode> node) {
@@ -184,8 +190,10 @@ void Session::asked(const Storage* storage, const char* reason, Asks asks) {
 void Session::store(const TensorSpec& spec, const Tensor& made, std::vector<Ref<Storage>>& storages) {
   Storage& to = *storages[spec.slot];
   if (!to.hidden()) return;  // a result before it lies in the same memory
-  const bool same = spec.lies_like(*made) && made->storage()->nbytes() >= spec.nbytes && made->storage()->may_hide();
-  if (same) return to.fill_pending(*made->storage());
+  const bool lies = spec.lies_like(*made);
+  if (lies && made->storage()->nbytes() >= spec.nbytes && made->storage()->may_hide())
+    return to.fill_pending(*made->storage());
+  if (!lies) program::laid_otherwise = true;
   const auto sizes = spec.sizes();
   CHECK(Kind::Runtime,
       spec.dtype == made->dtype() && std::equal(sizes.begin(), sizes.end(), made->sizes().begin(), made->sizes().end()),
@@ -262,7 +270,7 @@ void Session::run_path() {
     ~Ran() { lists.clear(); }
   } ran{*running_};
   auto& [path, numbers, storages, hidden] = *running_;
-  if (tree_.together && run_together(path, numbers, storages)) return;
+  if (tree_.together && !one_by_one_ && run_together(path, numbers, storages)) return;
   std::vector<size_t> last(storages.size());  // after which memory is not used any more
   for (size_t i = 0; i < path.size(); ++i)
     for (const auto* specs : {&path[i].node->inputs, &path[i].node->results})

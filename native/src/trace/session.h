@@ -92,6 +92,11 @@ class Session {
   bool any_deferred_on_cuda() const { return device_ >= 0; }
   // Runs what is deferred.
   void flush();
+  // Of the first call, in which operators that the tree does not know are deferred (trace/foreseen.h): runs them one after the other, for
+  // the next call has a longer program, and defers no more of them. Of other calls nothing.
+  void run_foreseen();
+  enum First : uint8_t { no, small, foreseen, over } first;  // nothing is known of the function; small: so far
+  bool foresees() const { return first == foreseen; }
   void flush_last();  // at the end of the call
   // Somebody asks for hidden memory. `reason`: what is known of who.
   void asked(const Storage*, const char* reason, Asks = Asks::values);
@@ -165,7 +170,7 @@ class Session {
   Tree& tree_;
   TreeNode* at_;
   uint32_t number_, slots_ = 0;
-  bool following_ = true, flushing_ = false;
+  bool following_ = true, flushing_ = false, one_by_one_ = false;
   std::thread::id thread_ = std::this_thread::get_id(), flusher_;
   DType default_dtype_ = default_dtype();
   int current_device_ = device_of_factories();

@@ -39,9 +39,15 @@ def reason_against(record: Any) -> str | None:
 
 
 def condition(record: Any) -> str:
-    """What a call may fail for: "divides" for a zero among integers, "bounds" unless it is given two that differ; or ""."""
+    """Words on the operator's calls.
+
+    What one may fail for: "divides" for a zero among integers, "bounds" unless it is given two that differ. Whether it may be
+    deferred before it ran once: of "floats", of "any" tensors.
+    """
     values = record.traits.get("values")
-    return str(values) if values in ("divides", "bounds") else ""
+    by_element = "floats" if record.pointwise and (record.grad or record.fused) else ""
+    words = values if values in ("divides", "bounds") else "", record.traits.get("foreseen", by_element)
+    return " ".join(word for word in words if word)
 
 
 def _unsupported(reason: str, file: str, line: int) -> None:

@@ -79,6 +79,9 @@ def _all(g, query, key, value, mask, result0, result1, causal, scale, dropout, s
     return _grads(g, query, key, value, mask, result0, result1, causal, scale, dropout, seed, start)
 
 
+_BESIDE = (0, 2, 1, 3)  # the heads are next to each other in memory
+
+
 def _scores(xp, query, key, mask, causal, scale):
     s = xp.matmul(query, key.swapaxes(-2, -1)) * query.dtype.type(scale)
     if mask is not None:
@@ -89,8 +92,10 @@ def _scores(xp, query, key, mask, causal, scale):
 @op(
     "shim::attention(Tensor query, Tensor key, Tensor value, Tensor? mask, bool causal, float scale, float dropout=0, int seed=0, int start=0)"
     " -> (Tensor, Tensor)",
+    foreseen="any",
     shape=lambda query: [query.shape, query.shape[:-1]],
     dtype=lambda query: (_core.float32, [query.dtype, _core.float32]),
+    order=(_BESIDE, None),
     keep=("mask",),
     native="attention",
     differentiable=(0,),
@@ -119,8 +124,10 @@ def attention(xp, query, key, value, mask, causal, scale, dropout, seed, start):
 @op(
     "shim::attention_backward(Tensor grad_output, Tensor query, Tensor key, Tensor value, Tensor? mask, Tensor out, Tensor logsumexp, bool causal, float scale, float dropout=0, int seed=0, int start=0)"
     " -> (Tensor, Tensor, Tensor)",
+    foreseen="floats",
     shape=lambda query, key: [query.shape, *[(*query.shape[:2], *key.shape[2:])] * 2],
     dtype=lambda query: (_core.float32, [query.dtype] * 3),
+    order=(_BESIDE,) * 3,
     keep=("mask",),
     native="attention_backward",
     function=False,

@@ -116,6 +116,7 @@ def _narrow_gradients(g, query, key, value, attn_mask, is_causal, scale, result0
 
 @direct(
     "shim::attention_of_halves(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, float? scale) -> (Tensor, Tensor)",
+    foreseen="floats",
     grad={"query, key, value": _narrow_gradients},
     differentiable=(0,),
     gradient_name="ScaledDotProductFlashAttentionForCpuBackward0",

@@ -20,6 +20,7 @@ from shim_torch._impl.table.rules import holding, same_dtype, same_order, type_n
 
 @op(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    foreseen="any",
     native="index_select",
     dtype=same_dtype,
     keep=("self", "index"),
@@ -61,6 +62,7 @@ def _select_shape(self, dim, index):
 
 @op(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    foreseen="any",
     inplace=True,
     native="index_add",
     out=True,
@@ -156,12 +158,8 @@ def _index_copy_source_grad(g, dim, index, source_shape):
 def index_copy(xp, self, dim, index, source):
     """``input`` with the slices of ``source`` at the places ``index`` (int64) along ``dim``; both have one dtype."""
     out, d = copied(self), wrap_dim(dim, self.ndim)
-    index = in_bounds(
-        index.reshape(-1),
-        out.shape[d],
-        f"index_copy_(): index {{bad}} is out of bounds for dimension {d} with size {out.shape[d]}",
-    )
-    out[key_along(d, index)] = source
+    refusal = f"index_copy_(): index {{bad}} is out of bounds for dimension {d} with size {out.shape[d]}"
+    out[key_along(d, in_bounds(index.reshape(-1), out.shape[d], refusal))] = source
     return out.reshape(self.shape)
 
 

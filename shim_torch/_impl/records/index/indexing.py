@@ -84,7 +84,13 @@ def _key(xp: Any, self: Any, indices: Any) -> tuple[Any, ...]:
     return tuple(slice(None) if i is None else i for i in indices)
 
 
-@composite("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", function=False, method=False, native="index")
+@composite(
+    "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    foreseen="any",
+    function=False,
+    method=False,
+    native="index",
+)
 def index(self, indices):
     """``self[indices]``; None keeps a dim, masks stand for as many dims as they have."""
     return aten._index_at(self, _places(self, indices))
@@ -218,6 +224,7 @@ def _assigned(self, indices, values):
 
 @op(
     "_index_put_at(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    foreseen="any",
     inplace=True,
     native="index_put_at",
     function=False,

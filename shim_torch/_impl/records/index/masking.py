@@ -21,6 +21,7 @@ def _mask_shape(self, mask):
 
 @op(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    foreseen="any",
     gradient_name="MaskedFillBackward1",
     inplace=True,
     function=True,
@@ -48,6 +49,7 @@ def masked_fill_tensor(xp, self, mask, value):
 
 @op(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    foreseen="any",
     gradient_name="MaskedFillBackward0",
     inplace=True,
     function=True,
@@ -138,7 +140,7 @@ def nonzero_function(input: Any, *, out: Any = None, as_tuple: bool = False) -> 
     return indices.unbind(1)
 
 
-@composite("where(Tensor condition) -> Tensor[]", method=False, numbers="not_first")
+@composite("where(Tensor condition) -> Tensor[]", foreseen="any", method=False, numbers="not_first")
 def where_condition(condition):
     """The indices of the elements that are not zero: an int64 tensor (n,) for each dim."""
     return nonzero_function(condition, as_tuple=True)

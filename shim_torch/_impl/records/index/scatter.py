@@ -35,6 +35,7 @@ def _gather_grad(g, self_shape, dim, index, sparse_grad):
 
 @op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    foreseen="any",
     native="gather",
     dtype=same_dtype,
     keep=("self", "index"),
@@ -187,6 +188,7 @@ def scatter_value_reduce(xp, self, dim, index, value, reduce):
 
 @op(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    foreseen="any",
     native="scatter_add",
     **_SCATTER_SRC,
     dtype=_scatter_dtype,

@@ -7,7 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import Refusal, refuse
-from shim_torch._impl.table.rules import reduced, wrap_dim
+from shim_torch._impl.table.rules import reduced, same_order, wrap_dim
 
 
 def _ranked(*refused: Refusal) -> dict[str, Any]:
@@ -52,15 +52,15 @@ _NO_COMPLEX_SORT = ("c", " Sort does not support complex dtypes on CPU")
 _SORT_GRAD = {"self": lambda g, self_shape, result1, dim: _to_places(g, self_shape, result1, dim)}
 
 
-@op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", shape=_sort_shape, out=True, native="sort",
+@op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", foreseen="any", shape=_sort_shape, order=lambda self: same_order(self) * 2, out=True, native="sort",
     grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none", out_dtype="structured")  # fmt: skip
 def sort(xp, self, dim, descending):
     """The values along ``dim`` in ascending or descending order and the places (int64) they had; NaN is the largest."""
     return _sorted(xp, self, dim, descending)
 
 
-@op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
-    shape=_sort_shape, out=True, native="sort", grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none", out_dtype="structured")  # fmt: skip
+@op("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", foreseen="any",
+    shape=_sort_shape, order=lambda self: same_order(self) * 2, out=True, native="sort", grad=_SORT_GRAD, **_ranked(_NO_COMPLEX_SORT), batching="along_dim_or_none", out_dtype="structured")  # fmt: skip
 def sort_stable(xp, self, stable, dim, descending):
     """``sort`` that keeps the order of equal values."""
     return _sorted(xp, self, dim, descending)

@@ -35,6 +35,7 @@ def _add_scaled(self, product, beta, alpha):
 
 @op(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    foreseen="floats",
     shape=addmm_shape,
     dtype=addmm_dtype,
     inplace=True,
@@ -140,6 +141,7 @@ def _baddbmm_dtype(self, batch1, batch2):
 
 @op(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    foreseen="floats",
     shape=baddbmm_shape,
     dtype=_baddbmm_dtype,
     inplace=True,

@@ -34,6 +34,7 @@ def _product(xp: Any, a: Any, b: Any) -> Any:
 
 @op(
     "mm(Tensor self, Tensor mat2) -> Tensor",
+    foreseen="floats",
     shape=mm_shape,
     dtype=lambda self, mat2: same_kind(self, mat2),
     out=True,
@@ -52,6 +53,7 @@ def mm(xp, self, mat2):
 
 @op(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
+    foreseen="floats",
     shape=bmm_shape,
     dtype=lambda self, mat2: same_scalar(self, mat2),
     out=True,
@@ -171,6 +173,7 @@ def inner(self, other):
 
 @composite(
     "matmul(Tensor self, Tensor other) -> Tensor",
+    foreseen="floats",
     out=True,
     native="matmul",
     symbol="matmul",

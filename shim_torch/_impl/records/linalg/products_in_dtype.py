@@ -67,6 +67,7 @@ def _added(g: Any, beta: Any, self_shape: Any, self_dtype: Any) -> Any:
 
 @op(
     "mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor",
+    foreseen="floats",
     shape=mm_shape,
     dtype=_mm_dtype,
     out=True,
@@ -87,6 +88,7 @@ def mm_dtype(xp, self, mat2, out_dtype):
 
 @op(
     "addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    foreseen="floats",
     shape=addmm_shape,
     dtype=_addmm_dtype,
     out=True,
@@ -112,6 +114,7 @@ def addmm_dtype(xp, self, mat1, mat2, out_dtype, beta, alpha):
 
 @op(
     "bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor",
+    foreseen="floats",
     shape=bmm_shape,
     dtype=lambda self, mat2, out_dtype: _batched_dtype("bmm", self, mat2, out_dtype),
     out=True,
@@ -130,6 +133,7 @@ def bmm_dtype(xp, self, mat2, out_dtype):
 @op(
     "baddbmm.dtype(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1)"
     " -> Tensor",
+    foreseen="floats",
     shape=baddbmm_shape,
     dtype=lambda batch1, batch2, out_dtype: _batched_dtype("baddbmm", batch1, batch2, out_dtype),
     out=True,

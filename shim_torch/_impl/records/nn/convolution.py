@@ -91,6 +91,7 @@ def _weight_input_grad(g, input_shape, grad_output, stride, padding, dilation, g
 
 @op(
     "_convolution_weight(Tensor input, Tensor grad_output, int[] kernel, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor",
+    foreseen="floats",
     native="_convolution_weight",
     channels_last="gradient",
     shape=lambda input, grad_output, kernel, groups: (grad_output.shape[1], input.shape[1] // groups, *kernel),
@@ -154,7 +155,7 @@ def _weight_bias_grads(g, input, weight, stride, padding, dilation, transposed, 
     return torch.convolution_backward(g, input, weight, *settings, (False, True, True))[1:]
 
 
-@op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+@op("convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor", foreseen="floats",
     native="convolution", shape=convolution_shape, dtype=convolution_dtype, out=True, method=False, follows=("input", "weight"),
     grad={"input": _kept_input_grad, "weight": _kept_weight_grad,
           "bias": _bias_grad},

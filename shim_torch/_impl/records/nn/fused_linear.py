@@ -39,6 +39,7 @@ def _addmm_activation_dtype(self, mat1, mat2, use_gelu):
 
 @op(
     "_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
+    foreseen="floats",
     shape=addmm_shape,
     dtype=_addmm_activation_dtype,
     out=True,
@@ -69,6 +70,7 @@ def _saved_grad(g, grad_output, saved, activation):
 
 @op(
     "shim::activation_backward(Tensor grad_output, Tensor saved, str activation) -> Tensor",
+    foreseen="floats",
     function=False,
     shape=lambda grad_output: grad_output.shape,
     dtype=lambda grad_output, saved: backward_dtype(grad_output, saved, None),
@@ -88,6 +90,7 @@ def activation_backward(xp, grad_output, saved, activation):
 
 @op(
     "shim::activation_backward_bias(Tensor grad_output, Tensor saved, str activation) -> (Tensor, Tensor)",
+    foreseen="floats",
     function=False,
     shape=lambda grad_output: [grad_output.shape, (grad_output.shape[-1],)],
     dtype=lambda grad_output, saved: backward_dtype(grad_output, saved, None),
@@ -166,6 +169,7 @@ def _fused_all(g, g1, result1, activation, input, weight, weight_shape, weight_s
 
 @op(
     "shim::fused_linear(Tensor input, Tensor weight, Tensor? bias, str activation, bool keep=True) -> (Tensor, Tensor)",
+    foreseen="floats",
     function=False,
     shape=_fused_shape,
     dtype=_fused_dtype,

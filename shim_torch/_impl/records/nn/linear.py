@@ -27,6 +27,7 @@ from shim_torch._impl.tensor.einsum import einsum
 
 @op(
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    foreseen="floats",
     module="nn.functional",
     shape=linear_shape,
     dtype=linear_dtype,
@@ -73,6 +74,7 @@ def _backward_weight_shape(grad_output: Any, input: Any) -> Any:
 
 @op(
     "shim::linear_backward_input(Tensor grad_output, Tensor weight, ScalarType? out_dtype=None) -> Tensor",
+    foreseen="floats",
     function=False,
     shape=_backward_input_shape,
     dtype=lambda grad_output, weight, out_dtype: backward_dtype(grad_output, weight, out_dtype),
@@ -94,6 +96,7 @@ def linear_backward_input(xp, grad_output, weight, out_dtype):
 @op(
     "shim::linear_backward_weight(Tensor grad_output, Tensor input, bool transposed=False, ScalarType? out_dtype=None)"
     " -> Tensor",
+    foreseen="floats",
     function=False,
     shape=_backward_weight_shape,
     dtype=lambda grad_output, input, out_dtype: backward_dtype(grad_output, input, out_dtype),
@@ -120,6 +123,7 @@ def _bias_spread(g, grad_output_shape):
 
 @op(
     "shim::linear_backward_bias(Tensor grad_output) -> Tensor",
+    foreseen="floats",
     function=False,
     shape=lambda grad_output: (grad_output.shape[-1],),
     dtype=lambda grad_output: grad_output.dtype,

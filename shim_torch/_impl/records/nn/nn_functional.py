@@ -70,6 +70,7 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
 
 @op(
     "_embedding(Tensor weight, Tensor indices, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+    foreseen="any",
     native="_embedding",
     values="ranges",
     module="_C",
@@ -107,6 +108,7 @@ def _check_normalized(input: Any, normalized_shape: Any, weight: Any, bias: Any,
 
 @composite(
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    foreseen="floats",
     gradient_name="NativeLayerNormBackward0",
     method=False,
     native="layer_norm",
@@ -120,7 +122,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
     if has_row_kernel(input, weight, bias):
         return row_norm(input, weight, bias, math.prod(normalized_shape), 0, 1, True, eps)[0]
     dims = tuple(range(input.dim() - n, input.dim()))
-    x = widened(input)
+    x = widened(input.contiguous() if input.is_meta else input)  # as the kernel's result lies
     centred = x - x.mean(dims, True)
     y = centred * ((centred * centred).mean(dims, True) + eps).rsqrt()
     y = y if weight is None else y * weight
@@ -129,6 +131,7 @@ def layer_norm(input, normalized_shape, weight, bias, eps, cudnn_enable):
 
 @composite(
     "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+    foreseen="floats",
     gradient_name="MulBackward0",
     method=False,
     native="rms_norm",

@@ -128,7 +128,7 @@ def _declare_max(n: int) -> None:
         return _take_maxima(xp, self, places)
 
     function = {"method": False, "function": False}
-    op(f"{name}({arguments}) -> (Tensor, Tensor)", shape=shape, native=name, dtype=_no_bool(f"max_pool{n}d"),
+    op(f"{name}({arguments}) -> (Tensor, Tensor)", shape=shape, native=name, dtype=_no_bool(f"max_pool{n}d"), foreseen="any",
        out=("out", "indices"), differentiable=(0,), grad={"self": _spread_back(n)}, follows=("self",), channels_last="kept",
        **function)(run)  # fmt: skip
 
@@ -148,7 +148,7 @@ def _declare_max(n: int) -> None:
         )
 
     op(f"adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)", shape=adaptive_shape, native=f"adaptive_max_pool{n}d",
-       dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices"), differentiable=(0,), grad={"self": _spread_back(n, True)},
+       dtype=_no_bool(f"adaptive_max_pool{n}d"), out=("out", "indices"), differentiable=(0,), grad={"self": _spread_back(n, True)}, foreseen="any",
        follows=() if n == 3 else ("self",), channels_last="kept", **function,
        **({} if n < 3 else {"autocast": "float32_cpu"}), refuses=(("bic", "adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d"),))(adaptive)  # fmt: skip
 

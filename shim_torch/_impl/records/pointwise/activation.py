@@ -219,6 +219,7 @@ def prelu(self, weight):
 
 @composite(
     "glu(Tensor self, int dim=-1) -> Tensor",
+    foreseen="floats",
     gradient_name=True,
     module="nn.functional",
     method=False,

@@ -50,6 +50,7 @@ def _scaled_grad(g, alpha):
 
 @op(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    foreseen="any",
     shape=broadcast,
     dtype=_alpha_dtype,
     inplace=True,
@@ -114,6 +115,7 @@ binary_op(
     "mul",
     lambda xp, self, other: self * other,
     {"self": lambda g, other: g * conjugate(other), "other": lambda g, self: g * conjugate(self)},
+    foreseen="any",
     aliases=("multiply",),
     symbol="mul",
     numbers="any",
@@ -122,6 +124,7 @@ binary_op(
 
 @op(
     "div.Tensor(Tensor self, Tensor other) -> Tensor",
+    foreseen="any",
     shape=broadcast,
     dtype=int_to_float,
     inplace=True,
@@ -169,6 +172,7 @@ def _div_mode_other(g, self, other, rounding_mode):
 
 @op(
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+    foreseen="any",
     shape=broadcast,
     dtype=_mode_dtype,
     inplace=True,

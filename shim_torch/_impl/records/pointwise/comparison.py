@@ -25,6 +25,7 @@ for _name, _np, _aliases in (
         inplace=True,
         out=True,
         native=_name,
+        foreseen="any",
         aliases=_aliases,
         symbol=_name,
         number_kernel=True,

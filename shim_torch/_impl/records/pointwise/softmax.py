@@ -26,6 +26,7 @@ def _scalar(dtype):
 
 @op(
     "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    foreseen="floats",
     shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
     dtype=_softmax_dtype("softmax"),
     native="softmax",
@@ -51,6 +52,7 @@ def softmax(xp, self, dim, dtype):
 
 @op(
     "shim::safe_softmax(Tensor self) -> Tensor",
+    foreseen="floats",
     shape=lambda self: self.shape,
     dtype=lambda self: self.dtype,
     native="safe_softmax",
@@ -97,6 +99,7 @@ def _softmax_backward(g, result, dim, log):
 
 @op(
     "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    foreseen="floats",
     shape=lambda self, dim: (wrap_dim(dim, len(self.shape)), self.shape)[1],
     dtype=_softmax_dtype("log_softmax"),
     native="log_softmax",

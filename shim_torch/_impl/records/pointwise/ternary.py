@@ -143,6 +143,7 @@ def _where_dtype(condition, self, other):
 
 @op(
     "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+    foreseen="any",
     shape=broadcast,
     dtype=_where_dtype,
     keep=("condition",),

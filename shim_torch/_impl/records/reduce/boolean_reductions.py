@@ -27,6 +27,7 @@ for _name in ("all", "any"):
         f"{_name}(Tensor self) -> Tensor",
         shape=lambda self: (),
         dtype=_truth_dtype,
+        foreseen="any",
         native=f"{_name}_all",
         out_dtype=_of_another_dtype,
     )((lambda n: lambda xp, self: getattr(xp, n)(self).astype("uint8" if self.dtype == "uint8" else "bool"))(_name))
@@ -40,6 +41,7 @@ for _name in ("all", "any"):
         out_dtype=_of_another_dtype,
         shape=lambda self, dim, keepdim: reduced(self, (dim,), keepdim),
         dtype=_truth_dtype,
+        foreseen="any",
     )(
         (
             lambda n: (
@@ -59,6 +61,7 @@ for _name in ("all", "any"):
         out_dtype=_of_another_dtype,
         shape=_truth_shape,
         dtype=_truth_dtype,
+        foreseen="any",
     )(
         (
             lambda n: (

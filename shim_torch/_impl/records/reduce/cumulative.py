@@ -30,6 +30,7 @@ def _running_dtype(name):
 
 @op(
     "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    foreseen="floats",
     shape=_cum_shape,
     dtype=_running_dtype("cumsum"),
     inplace=True,

@@ -21,6 +21,7 @@ def _extremum_grad(g, self, result, dim, keepdim):
 
 @op(
     "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    foreseen="floats",
     shape=nonempty("amax"),
     dtype=refusing_like(("c", "max_values_cpu")),
     out=True,
@@ -215,6 +216,7 @@ for _name in ("argmax", "argmin"):
         f"{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
         shape=_arg_shape(_name),
         dtype=_arg_dtype(_name),
+        foreseen="any",
         out=True,
         never_differentiable=True,
         native=_name,

@@ -27,6 +27,7 @@ def _mean_dtype(self: Any, dtype: Any) -> Any:
 
 @op(
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    foreseen="floats",
     **_ALL,
     dtype=sum_dtype,
     native="sum_all",
@@ -42,6 +43,7 @@ def sum_all(xp, self, dtype):
 
 @op(
     "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    foreseen="floats",
     shape=reduced,
     dtype=sum_dtype,
     native="sum",
@@ -90,6 +92,7 @@ def _mean(self, axis, keepdim):
 
 @op(
     "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    foreseen="floats",
     **_ALL,
     dtype=_mean_dtype,
     out=True,
@@ -109,6 +112,7 @@ def mean_all(xp, self, dtype):
 
 @op(
     "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    foreseen="floats",
     gradient_name="MeanBackward1",
     shape=reduced,
     dtype=_mean_dtype,
@@ -206,6 +210,7 @@ def prod_dim(xp, self, dim, keepdim, dtype):
 
 @op(
     "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    foreseen="floats",
     shape=reduced,
     dtype=int_to_float,
     out=True,

@@ -12,6 +12,7 @@ from shim_torch._impl.table.rules import same, same_dtype
 
 @op(
     "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    foreseen="any",
     native="clone",
     shape=same,
     dtype=same_dtype,
@@ -54,6 +55,7 @@ def _cast_grad(g, self_dtype, self_device):
 
 @op(
     "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+    foreseen="any",
     native="_to_copy",
     method=False,
     function=False,
@@ -132,6 +134,7 @@ def to_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memor
 
 @op(
     "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
+    foreseen="any",
     native="copy_",
     function=False,
     grad={"self": lambda g: g.new_zeros(g.shape), "src": lambda g, src_device: g.to(device=src_device)},
@@ -146,6 +149,7 @@ def copy_(xp, self, src, non_blocking):
 
 @op(
     "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
+    foreseen="any",
     shape=same,
     dtype=same_dtype,
     native="fill_",
@@ -160,6 +164,7 @@ def fill(xp, self, value):
 
 @op(
     "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
+    foreseen="",
     shape=same,
     dtype=same_dtype,
     grad={"self": lambda g: g.new_zeros(g.shape), "value": lambda g: g.sum()},
@@ -176,6 +181,7 @@ def fill_tensor(xp, self, value):
 
 @op(
     "zero_(Tensor(a!) self) -> Tensor(a!)",
+    foreseen="any",
     shape=same,
     dtype=same_dtype,
     native="zero_",

@@ -10,6 +10,7 @@ from shim_torch._impl.table.rules import broadcast, real_pair, type_name
 from shim_torch._impl.tensor.uninitialized import fixed
 
 _OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+_FILLED = {"foreseen": "any", "out": True, "dim_names": True}
 
 
 def _sparse(size: Any, dtype: Any, layout: Any, device: Any) -> Any:
@@ -61,8 +62,7 @@ def empty_strided(size, stride, dtype, layout, device, pin_memory):
 @composite(
     f"zeros(SymInt[] size, {_OPTIONS}) -> Tensor",
     native="zeros",
-    out=True,
-    dim_names=True,
+    **_FILLED,
     expanded="same_value",
     out_error_name="aten::zeros",
 )
@@ -73,9 +73,7 @@ def zeros(size, dtype, layout, device, pin_memory):
     return _made(size, dtype, device, pin_memory).zero_()
 
 
-@composite(
-    f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", native="ones", out=True, dim_names=True, out_error_name="aten::ones"
-)
+@composite(f"ones(SymInt[] size, {_OPTIONS}) -> Tensor", native="ones", **_FILLED, out_error_name="aten::ones")
 def ones(size, dtype, layout, device, pin_memory):
     """A tensor of ones, in the default float dtype on the default device unless others are given."""
     return full(size, 1, dtype or _core.get_default_dtype(), layout, device, pin_memory)
@@ -93,8 +91,7 @@ def _number_dtype(value: Any) -> Any:
 
 @composite(
     f"full(SymInt[] size, Scalar fill_value, {_OPTIONS}) -> Tensor",
-    out=True,
-    dim_names=True,
+    **_FILLED,
     out_error_name="aten::full",
 )
 def full(size, fill_value, dtype, layout, device, pin_memory):
@@ -161,6 +158,7 @@ def _like(name: str, fill: Any) -> None:
         f"{name}(Tensor self, {_OPTIONS}, MemoryFormat? memory_format=None) -> Tensor",
         method=False,
         native=name,
+        foreseen="any",
         batching="pointwise",
         reads_math_bits=True,
     )(body)

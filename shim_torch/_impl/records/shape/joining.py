@@ -72,6 +72,7 @@ def _cat_order(tensors):
 
 @op(
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
+    foreseen="any",
     method=False,
     shape=_cat_shape,
     dtype=_cat_dtype,
@@ -98,6 +99,7 @@ def cat(xp, tensors, dim):
 
 @composite(
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
+    foreseen="any",
     gradient_name="StackBackward0",
     method=False,
     out=True,

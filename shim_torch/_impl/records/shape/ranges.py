@@ -62,6 +62,7 @@ def _arange(xp, start, end, step, dtype, device):
 @composite(
     f"arange(Scalar end, {_OPTIONS}) -> Tensor",
     native="arange",
+    foreseen="any",
     out=True,
     any_out_shape=True,
     out_error_name="aten::arange",
@@ -80,6 +81,7 @@ def arange(end, dtype, layout, device, pin_memory):
 @composite(
     f"arange.start(Scalar start, Scalar end, {_OPTIONS}) -> Tensor",
     native="arange",
+    foreseen="any",
     any_out_shape=True,
     out_error_name="aten::arange",
     out_resize="rounded",
@@ -93,6 +95,7 @@ def arange_start(start, end, dtype, layout, device, pin_memory):
     f"arange.start_step(Scalar start, Scalar end, Scalar step=1, {_OPTIONS}) -> Tensor",
     out=True,
     native="arange",
+    foreseen="any",
     any_out_shape=True,
     out_error_name="aten::arange",
     out_resize="rounded",

@@ -69,7 +69,7 @@ def _roll_shape(self, shifts, dims):
     return self.shape
 
 
-@op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", shape=_roll_shape, out=True, native="roll", follows=("self",),
+@op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", foreseen="any", shape=_roll_shape, out=True, native="roll", follows=("self",),
     grad={"self": lambda g, shifts, dims: g.roll([-s for s in shifts], dims)}, **_COPY)  # fmt: skip
 def roll(xp, self, shifts, dims):
     """A copy with the elements moved by ``shifts`` along ``dims``; what passes the end comes in again at the start.
@@ -149,6 +149,7 @@ def _repeat_grad(g, self_shape, repeats):
 
 @op(
     "repeat(Tensor self, SymInt[] repeats) -> Tensor",
+    foreseen="any",
     native="repeat",
     function=False,
     shape=_repeat_shape,

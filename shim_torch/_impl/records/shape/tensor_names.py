@@ -213,6 +213,7 @@ def nll_loss_forward(self, target, weight, reduction, ignore_index):
 
 @composite(
     "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+    foreseen="any",
     **_HIDDEN,
 )
 def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):

@@ -18,7 +18,7 @@ def _triangle(name: str) -> None:
     def body(xp, self, diagonal):
         return getattr(xp, name)(self, diagonal)
 
-    op(f"{name}(Tensor self, SymInt diagonal=0) -> Tensor", shape=shape, inplace=True, out=True, native=name, batching="along_dim",
+    op(f"{name}(Tensor self, SymInt diagonal=0) -> Tensor", shape=shape, inplace=True, out=True, native=name, foreseen="any", batching="along_dim",
        grad={"self": lambda g, diagonal: getattr(g, name)(diagonal)}, out_dtype="structured", **_COPY)(body)  # fmt: skip
 
 

@@ -31,6 +31,7 @@ def view_dtype(self, dtype):
 
 @op(
     "_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+    foreseen="any",
     function=False,
     method=False,
     native="_unsafe_view",

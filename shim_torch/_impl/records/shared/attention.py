@@ -97,7 +97,7 @@ def _block_scores(q: Any, k: Any, bias: Any, causal: bool, factor: float, row: i
             bias = bias if bias.size(d) == 1 else bias.narrow(d, start, s.size(d))
         s = s.masked_fill(~bias, -math.inf) if bias.dtype == _core.bool else s + bias.to(s.dtype)
     if causal:
-        s = s.masked_fill(~torch.ones(s.shape[-2:], dtype=_core.bool).tril(row - first), -math.inf)
+        s = s.masked_fill(~torch.ones(s.shape[-2:], dtype=_core.bool, device=s.device).tril(row - first), -math.inf)
     return s
 
 

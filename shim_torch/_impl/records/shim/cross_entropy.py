@@ -46,6 +46,7 @@ def _entropy_grad(g0, g1, target, reduction, result1, result2, result3):
 
 @op(
     "shim::cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, bool keep) -> (Tensor, Tensor, Tensor, Tensor)",
+    foreseen="any",
     gradient_name="NllLossBackward0",
     shape=lambda self, reduction, keep: [
         (self.shape[0],) if reduction == 0 else (),
@@ -78,6 +79,7 @@ def cross_entropy(xp, self, target, weight, reduction, ignore_index, keep):
 
 @op(
     "shim::cross_entropy_backward(Tensor grad_output, Tensor log_p, Tensor target, Tensor factors, Tensor total, int reduction) -> Tensor",
+    foreseen="any",
     shape=lambda log_p: log_p.shape,
     dtype=lambda log_p: (accumulation_dtype(log_p.dtype), log_p.dtype),
     keep=("target",),
@@ -91,6 +93,7 @@ def cross_entropy_backward(xp, grad_output, log_p, target, factors, total, reduc
 
 @op(
     "shim::cross_entropy_scores(Tensor self, Tensor target, int reduction, int ignore_index) -> (Tensor, Tensor, Tensor, Tensor)",
+    foreseen="any",
     shape=lambda self, target, reduction: [
         target.shape if reduction == 0 else (),
         (*target.shape, 2),
@@ -117,6 +120,7 @@ def cross_entropy_scores(xp, self, target, reduction, ignore_index):
 
 @op(
     "shim::cross_entropy_scores_backward(Tensor grad_output, Tensor self, Tensor levels, Tensor target, Tensor factors, Tensor total, int reduction) -> Tensor",
+    foreseen="any",
     shape=lambda self: self.shape,
     dtype=lambda self: (_core.float32, self.dtype),
     keep=("target",),

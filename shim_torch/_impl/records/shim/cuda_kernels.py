@@ -13,6 +13,7 @@ from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import op
 
 _SHIM = {"function": False}
+_FLOATS = {**_SHIM, "foreseen": "floats"}
 
 
 # --- dropout ------------------------------------------------------------------------------------------------------------
@@ -45,7 +46,7 @@ def dropout(xp, input, p, seed, start):
     keep=("mask",),
     native="masked_scale",
     grad={"self": lambda g, mask, scale: shim.masked_scale(g, mask, scale)},
-    **_SHIM,
+    **_FLOATS,
 )
 def masked_scale(xp, self, mask, scale):
     """self * scale where the mask is true, else self * 0."""
@@ -172,6 +173,7 @@ def _runs_spread(g, keys, order, skip, values_shape):
 
 @op(
     "shim::add_runs(Tensor self, Tensor keys, Tensor order, Tensor values, int skip) -> Tensor",
+    foreseen="any",
     shape=lambda self: self.shape,
     dtype=lambda self: self.dtype,
     keep=("keys", "order"),
@@ -199,7 +201,7 @@ def add_runs(xp, self, keys, order, values, skip):
     shape=lambda grad_output: grad_output.shape,
     dtype=lambda grad_output: grad_output.dtype,
     native="pointwise_backward",
-    **_SHIM,
+    **_FLOATS,
 )
 def pointwise_backward(xp, grad_output, saved, name, p=0.0, q=0.0, r=0.0):
     """g · f'(x) for "silu_backward", "gelu_backward", "gelu_tanh_backward", on the CPU "mish_backward" (saved: x), and
@@ -240,7 +242,7 @@ def _glu_slope(g, self, dim):
     native="glu_of",
     gradient_name="GluBackward0",
     grad={"self": _glu_slope},
-    **_SHIM,
+    **_FLOATS,
 )
 def glu(xp, self, dim):
     """a * sigmoid(b) of the halves a and b along ``dim``."""
@@ -259,7 +261,7 @@ def _halved(shape, dim):
     shape=lambda self: self.shape,
     dtype=lambda self: self.dtype,
     native="glu_backward",
-    **_SHIM,
+    **_FLOATS,
 )
 def glu_backward(xp, grad_output, self, dim):
     """The gradient of glu by its input."""
@@ -286,7 +288,7 @@ def renorm_factor(xp, norm, maxnorm):
     shape=lambda result: result.shape,
     dtype=lambda result: result.dtype,
     native="softmax_backward",
-    **_SHIM,
+    **_FLOATS,
 )
 def softmax_backward(xp, grad_output, result, dim, log):
     """The gradient of softmax, or of log_softmax, from its result."""

@@ -31,6 +31,7 @@ def _nll_grad(g0, self_shape, target, weight, reduction, ignore_index, result1):
 
 @op(
     "shim::nll_loss(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor, Tensor)",
+    foreseen="any",
     gradient_name="NllLossBackward0",
     shape=lambda target, reduction: [() if reduction else target.shape, ()],
     dtype=lambda self: (accumulation_dtype(self.dtype), [self.dtype, accumulation_dtype(self.dtype)]),
@@ -57,6 +58,7 @@ def nll_loss(xp, self, target, weight, reduction, ignore_index):
 
 @op(
     "shim::nll_loss_backward(Tensor grad_output, Tensor target, Tensor? weight, Tensor total_weight, int[] sizes, int reduction, int ignore_index) -> Tensor",
+    foreseen="any",
     shape=lambda sizes: tuple(sizes),
     dtype=lambda grad_output: (accumulation_dtype(grad_output.dtype), grad_output.dtype),
     keep=("target",),

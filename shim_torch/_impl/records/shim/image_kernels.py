@@ -62,6 +62,7 @@ def _mean_pool_slope(
 
 @op(
     "shim::mean_pool(Tensor self, int[2] kernel, int[2] stride, int[2] padding, bool ceil_mode, bool include_pad, int divisor) -> Tensor",
+    foreseen="floats",
     shape=lambda self, kernel, stride, padding, ceil_mode: (
         *self.shape[:-2],
         *_out_sizes(self, kernel, stride, padding, ceil_mode),
@@ -82,6 +83,7 @@ def mean_pool(xp, self, kernel, stride, padding, ceil_mode, include_pad, divisor
 
 @op(
     "shim::mean_pool_backward(Tensor grad_output, int[2] size, int[2] kernel, int[2] stride, int[2] padding, bool include_pad, int divisor) -> Tensor",
+    foreseen="floats",
     shape=lambda grad_output, size: (*grad_output.shape[:-2], *size),
     dtype=lambda grad_output: grad_output.dtype,
     native="mean_pool_backward",
@@ -153,10 +155,17 @@ def _weight_grad(g, input, weight, mean, variance, of_batch, result1, result2, e
     return _grads(g, input, weight, *used, eps, of_batch)[1].to(weight.dtype)
 
 
+def _order_of_images(input):
+    last = input.dim() > 3 and _core.suggest_memory_format(input) != _core.contiguous_format
+    return ((0, *range(2, input.dim()), 1) if last else None, None, None)
+
+
 @op(
     "shim::channel_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? variance, bool of_batch, float eps) -> (Tensor, Tensor, Tensor)",
+    foreseen="floats",
     shape=lambda input, of_batch: [input.shape, *[(input.shape[1] if of_batch else 0,)] * 2],
     dtype=lambda input: (accumulation_dtype(input.dtype), [input.dtype, *[accumulation_dtype(input.dtype)] * 2]),
+    order=_order_of_images,
     native="channel_norm",
     gradient_name="NativeBatchNormBackward0",
     differentiable=(0,),
@@ -183,8 +192,10 @@ def channel_norm(xp, input, weight, bias, mean, variance, of_batch, eps):
 
 @op(
     "shim::channel_norm_backward(Tensor grad_output, Tensor input, Tensor? weight, Tensor mean, Tensor variance, float eps, bool of_batch) -> (Tensor, Tensor, Tensor)",
+    foreseen="floats",
     shape=lambda input: [input.shape, (input.shape[1],), (input.shape[1],)],
     dtype=lambda input: (accumulation_dtype(input.dtype), [input.dtype, *[accumulation_dtype(input.dtype)] * 2]),
+    order=_order_of_images,
     native="channel_norm_backward",
     **_SHIM,
 )

@@ -80,6 +80,7 @@ def _norm_all(g, input, weight, bias_shape, result1, result2, cols, span, groups
 
 @op(
     "shim::norm(Tensor input, Tensor? weight, Tensor? bias, int cols, int span, int groups, bool centred, float eps) -> (Tensor, Tensor, Tensor)",
+    foreseen="floats",
     shape=lambda input, cols: [input.shape, *[(math.prod(input.shape) // cols,)] * 2],
     dtype=lambda input: (accumulation_dtype(input.dtype), [input.dtype, *[accumulation_dtype(input.dtype)] * 2]),
     native="norm",
@@ -107,6 +108,7 @@ def norm(xp, input, weight, bias, cols, span, groups, centred, eps):
 
 @op(
     "shim::norm_backward(Tensor grad_output, Tensor input, Tensor? weight, Tensor mean, Tensor rstd, int cols, int span, int groups, bool centred, bool of_weight, bool of_bias) -> (Tensor, Tensor, Tensor)",
+    foreseen="floats",
     shape=lambda input, cols, span, groups, of_weight, of_bias: [
         input.shape,
         *[((cols if not span else groups * cols // span) if wanted else 0,) for wanted in (of_weight, of_bias)],

@@ -48,6 +48,7 @@ def _each(
 @composite(
     "shim::adam_step(Tensor(a!)[] self, Tensor[] grads, Tensor(b!)[] exp_avgs, Tensor(c!)[] exp_avg_sqs, Tensor(d!)[] max_exp_avg_sqs, "
     "Tensor(e!)[] state_steps, float lr, float beta1, float beta2, float weight_decay, float eps, bool maximize, bool decoupled) -> ()",
+    foreseen="any",
     native="adam_step",
     **_SHIM,
 )
@@ -61,6 +62,7 @@ def adam_step(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps,
 @composite(
     "shim::sgd_step(Tensor(a!)[] self, Tensor[] grads, Tensor(b!)[] momentum_buffers, float lr, float momentum, float dampening, "
     "float weight_decay, bool nesterov, bool maximize) -> ()",
+    foreseen="any",
     native="sgd_step",
     **_SHIM,
 )
@@ -73,6 +75,7 @@ def sgd_step(self, grads, momentum_buffers, lr, momentum, dampening, weight_deca
 @composite(
     "shim::adagrad_step(Tensor(a!)[] self, Tensor[] grads, Tensor(b!)[] state_sums, Tensor(c!)[] state_steps, float lr, float lr_decay, "
     "float weight_decay, float eps, bool maximize) -> ()",
+    foreseen="any",
     native="adagrad_step",
     **_SHIM,
 )
@@ -86,6 +89,7 @@ def adagrad_step(self, grads, state_sums, state_steps, lr, lr_decay, weight_deca
     "shim::rmsprop_step(Tensor(a!)[] self, Tensor[] grads, Tensor(b!)[] square_avgs, Tensor(c!)[] momentum_buffers, "
     "Tensor(d!)[] grad_avgs, Tensor(e!)[] state_steps, float lr, float alpha, float weight_decay, float eps, float momentum, "
     "bool maximize) -> ()",
+    foreseen="any",
     native="rmsprop_step",
     **_SHIM,
 )
@@ -99,6 +103,7 @@ def rmsprop_step(self, grads, square_avgs, momentum_buffers, grad_avgs, state_st
 @composite(
     "shim::adadelta_step(Tensor(a!)[] self, Tensor[] grads, Tensor(b!)[] square_avgs, Tensor(c!)[] acc_deltas, "
     "Tensor(d!)[] state_steps, float lr, float rho, float weight_decay, float eps, bool maximize) -> ()",
+    foreseen="any",
     native="adadelta_step",
     **_SHIM,
 )
@@ -111,6 +116,7 @@ def adadelta_step(self, grads, square_avgs, acc_deltas, state_steps, lr, rho, we
 @composite(
     "shim::adamax_step(Tensor(a!)[] self, Tensor[] grads, Tensor(b!)[] exp_avgs, Tensor(c!)[] exp_infs, Tensor(d!)[] state_steps, "
     "float lr, float beta1, float beta2, float weight_decay, float eps, bool maximize) -> ()",
+    foreseen="any",
     native="adamax_step",
     **_SHIM,
 )
@@ -124,6 +130,7 @@ def adamax_step(self, grads, exp_avgs, exp_infs, state_steps, lr, beta1, beta2, 
     "shim::nadam_step(Tensor(a!)[] self, Tensor[] grads, Tensor(b!)[] exp_avgs, Tensor(c!)[] exp_avg_sqs, Tensor(d!)[] mu_products, "
     "Tensor(e!)[] state_steps, float lr, float beta1, float beta2, float weight_decay, float eps, float momentum_decay, bool maximize, "
     "bool decoupled) -> ()",
+    foreseen="any",
     native="nadam_step",
     **_SHIM,
 )
@@ -138,6 +145,7 @@ def nadam_step(self, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps,
 @composite(
     "shim::radam_step(Tensor(a!)[] self, Tensor[] grads, Tensor(b!)[] exp_avgs, Tensor(c!)[] exp_avg_sqs, Tensor(d!)[] state_steps, "
     "float lr, float beta1, float beta2, float weight_decay, float eps, bool maximize, bool decoupled) -> ()",
+    foreseen="any",
     native="radam_step",
     **_SHIM,
 )

@@ -59,6 +59,7 @@ def _loss_target_grad(g, self, target, name, mean, setting):
 
 @op(
     "shim::pointwise_loss(Tensor self, Tensor target, str name, bool mean, float setting) -> Tensor",
+    foreseen="floats",
     shape=lambda: (),
     dtype=lambda self: self.dtype,
     native="pointwise_loss",
@@ -74,6 +75,7 @@ def pointwise_loss(xp, self, target, name, mean, setting):
 
 @op(
     "shim::pointwise_loss_backward(Tensor grad_output, Tensor self, Tensor target, str name, bool mean, float setting) -> Tensor",
+    foreseen="floats",
     shape=lambda self: self.shape,
     dtype=lambda self: self.dtype,
     native="pointwise_loss_backward",
