@@ -129,6 +129,20 @@ def test_errors_come_from_their_lines():
 
 
 @pytest.mark.usefixtures("_however_small")
+def test_reads_after_a_run_are_breaks():
+    """Memory that what was deferred made is watched again once it ran."""
+
+    def program(x):
+        y = (x * 2).relu()
+        view = y.contiguous()
+        torch.poisson(y + 1)  # draws at once, so that what is deferred runs
+        return view.tolist()
+
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="reads the values of a tensor"):
+        torch.compile(program, fullgraph=True)(torch.ones(3))
+
+
+@pytest.mark.usefixtures("_however_small")
 def test_what_lies_otherwise_is_forgotten(monkeypatch):
     """An operator whose rule is wrong on how its result lies: values are right, and the next call learns how it lies."""
     from shim_torch._impl.table import meta

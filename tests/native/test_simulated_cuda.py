@@ -254,7 +254,7 @@ def test_compiled_functions(simulated, part):
     run(simulated, f"import compiled_checks; compiled_checks.{part}()")
 
 
-@pytest.mark.parametrize("part", ["planned", "planned_graphs"])
+@pytest.mark.parametrize("part", ["planned", "planned_graphs", "planned_without_breaks"])
 def test_first_calls(simulated, part):
     run(simulated, f"import first_call_checks; first_call_checks.{part}()")
 

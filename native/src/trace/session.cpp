@@ -270,6 +270,7 @@ void Session::run_path() {
     ~Ran() { lists.clear(); }
   } ran{*running_};
   auto& [path, numbers, storages, hidden] = *running_;
+  const NotWatched pending(*this, storages);
   if (tree_.together && !one_by_one_ && run_together(path, numbers, storages)) return;
   std::vector<size_t> last(storages.size());  // after which memory is not used any more
   for (size_t i = 0; i < path.size(); ++i)
@@ -279,7 +280,7 @@ void Session::run_path() {
     run(path[i], numbers, storages);
     for (const auto* specs : {&path[i].node->inputs, &path[i].node->results})
       for (const TensorSpec& s : *specs)
-        if (last[s.slot] == i) storages[s.slot] = {};
+        if (last[s.slot] == i) pending.no_longer_used(s.slot), storages[s.slot] = {};
   }
 }
 

@@ -179,6 +179,20 @@ class Session {
   void* stream_ = nullptr;                           // that was current then
   Lists *now_ = &lists_[0], *running_ = &lists_[1];  // what is deferred; what flush() runs
   std::vector<Ref<Storage>> no_longer_watched();
+  // While what is deferred runs: the memory that it makes is not watched, for whoever watches it would keep it, and have it planned as
+  // something that others still want. Afterwards it is, where they do.
+  class NotWatched {
+   public:
+    NotWatched(Session&, const std::vector<Ref<Storage>>& storages);
+    NotWatched(const NotWatched&) = delete;
+    ~NotWatched();
+    void no_longer_used(uint32_t slot) const;
+
+   private:
+    Session& session_;
+    const std::vector<Ref<Storage>>& storages_;
+    std::vector<uint32_t> slots_;
+  };
   std::vector<Watched> watched_;  // also what is shown at the moment
 };
 

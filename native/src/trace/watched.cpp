@@ -1,4 +1,5 @@
 // Memory that a trace hides between operators, so that it sees who reads values.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,24 @@ void Session::rewatch() {
   const auto gone = no_longer_watched();
   for (Watched& h : watched_)
     if (!h.now && !h.storage->hidden() && h.storage->may_hide()) h.memory = h.storage->hide(), h.now = true;
+}
+
+Session::NotWatched::NotWatched(Session& session, const std::vector<Ref<Storage>>& storages)
+    : session_(session), storages_(storages) {
+  std::erase_if(session.watched_, [&](const Watched& w) {
+    const bool made = w.storage->hidden() && !w.now && session.knows(*w.storage);
+    if (!made || w.storage->trace_slot >= storages.size() || storages[w.storage->trace_slot] != w.storage) return false;
+    return slots_.push_back(w.storage->trace_slot), true;
+  });
+}
+
+Session::NotWatched::~NotWatched() {
+  for (uint32_t slot : slots_) no_longer_used(slot);
+}
+
+void Session::NotWatched::no_longer_used(uint32_t slot) const {
+  const Ref<Storage>& s = storages_[slot];
+  if (s && s->use_count() > 1 && std::ranges::find(slots_, slot) != slots_.end()) session_.watch(*s);
 }
 
 }  // namespace shim::trace

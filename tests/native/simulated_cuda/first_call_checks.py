@@ -76,3 +76,7 @@ def planned(**how):
 
 def planned_graphs():
     planned(mode="reduce-overhead")
+
+
+def planned_without_breaks():
+    planned(fullgraph=True)
