@@ -48,6 +48,13 @@ OPERATORS = {
     "clamp_min": lambda x: x.clamp_min(1),
     "clamp_max": lambda x: x.clamp_max(1),
     "comparisons": lambda x: [x == 1, x != 1, x < 1, x <= 1, x > 1, x >= 1],
+    "logic": lambda x: [torch.logical_and(x, x > 0), torch.logical_or(x, x > 0), x.logical_xor(x > 0), x.logical_not()],
+    "bitwise_and": lambda x: x & x,
+    "bitwise_or": lambda x: x | 1,
+    "bitwise_xor": lambda x: x ^ x,
+    "bitwise_not": lambda x: ~x,
+    "masks": lambda x: ~((x > 0) & (x < 2) | (x == 0)),
+    "shifts": lambda x: [x << 1, x >> 1],
     "where": lambda x: torch.where(x > 0, x, 1),
     "masked_fill": lambda x: x.masked_fill(x > 0, 2),
     "to double": lambda x: x.double(),
@@ -104,7 +111,7 @@ def outcome(f, x, gradient):
     x = x.detach().requires_grad_(gradient and x.is_floating_point())
     try:
         found = f(x)
-    except (RuntimeError, NotImplementedError, IndexError) as error:
+    except (RuntimeError, IndexError, TypeError) as error:
         return [type(error).__name__, str(error)]
     found = list(found) if isinstance(found, (list, tuple)) else [found]
     if any(t.requires_grad for t in found):

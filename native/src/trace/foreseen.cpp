@@ -125,10 +125,11 @@ void look_at_size(Session& s, const Value* args, size_t n) {
 
 // Whether a first call may defer it.
 bool foreseen_at_first(const Rule& rule, const Value* args, size_t n) {
-  if (rule.foreseen != Rule::of_floats) return rule.foreseen == Rule::always;
-  return !any_tensor(args, n, [](TensorImpl& t) {
+  if (rule.foreseen == Rule::never || rule.foreseen == Rule::always) return rule.foreseen == Rule::always;
+  return !any_tensor(args, n, [&](TensorImpl& t) {
     const DType d = t.dtype();
-    return d != DType::f32 && d != DType::bf16 && d != DType::f16 && d != DType::f64;
+    const bool floats = d == DType::f32 || d == DType::bf16 || d == DType::f16 || d == DType::f64;
+    return rule.foreseen == Rule::of_floats ? !floats : !is_integral(d, true);
   });
 }
 

@@ -10,11 +10,8 @@ struct Rule {            // of an operator, by its record
   bool divides = false;  // it fails for a zero among integers
   bool bounds = false;   // it fails unless it is given two bounds that differ
   bool draws = false, library = false;
-  enum Foreseen : uint8_t {
-    never,
-    of_floats,
-    always
-  } foreseen = never;  // in a first call: where all its tensors are floating
+  enum Foreseen : uint8_t { never, of_floats, of_integers, always };
+  Foreseen foreseen = never;  // in a first call: where all its tensors are
 };
 const Rule& rule_of(Operator&);
 // Functions of a record: None or why its calls run at once; what a call may fail for.

@@ -35,7 +35,10 @@ const Rule& rule_of(Operator& op) {
   const auto says = [&](std::string_view word) { return what.find(word) != std::string::npos; };
   rule.divides = says("divides");
   rule.bounds = says("bounds");
-  rule.foreseen = says("any") ? Rule::always : says("floats") ? Rule::of_floats : Rule::never;
+  rule.foreseen = says("any")        ? Rule::always
+                  : says("floats")   ? Rule::of_floats
+                  : says("integers") ? Rule::of_integers
+                                     : Rule::never;
   if (rule.against.starts_with("the shape")) rule.shape = op.full_name() + ": " + rule.against;
   return rules->emplace(&op, std::move(rule)).first->second;
 }

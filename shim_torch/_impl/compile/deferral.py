@@ -42,7 +42,7 @@ def condition(record: Any) -> str:
     """Words on the operator's calls.
 
     What one may fail for: "divides" for a zero among integers, "bounds" unless it is given two that differ. Whether it may be
-    deferred before it ran once: of "floats", of "any" tensors.
+    deferred before it ran once: of "floats", "integers" (and bools), or "any" tensors.
     """
     values = record.traits.get("values")
     by_element = "floats" if record.pointwise and (record.grad or record.fused) else ""

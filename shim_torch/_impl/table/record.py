@@ -38,7 +38,7 @@ TRAITS: dict[str, str] = {
     "no_complex_gradient": "PyTorch's name for it in the refusal of complex numbers that need gradients (table/guards.py)",
     "values": "'checked': a call may fail for what its tensors hold; 'ranges': for an index or a chance out of range "
     "alone; 'divides': for a zero among integers; 'unchecked': for nothing, though its family says so (compile/deferral.py)",
-    "foreseen": "its rules tell all that its kernels give and refuse of 'floats', or of 'any' tensors (compile/deferral.py)",
+    "foreseen": "its rules tell all that its kernels give and refuse of 'floats', 'integers', or 'any' tensors (compile/deferral.py)",
     "dynamic_shape": "the shapes of the results depend on values (table/meta.py)",
     "symbol": "the Python symbol that it is: 'add' for + (table/symbols.py)",
     "also": "'torch': torch has it beside nn.functional's function of that name (functional.py)",

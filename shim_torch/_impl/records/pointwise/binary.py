@@ -242,6 +242,7 @@ for _name, _np, _symbol, _refused in (
         None,
         refused=(_refused,),
         symbol=_symbol,
+        foreseen="" if "shift" in _name else "integers",
         never_differentiable=True,
         numbers="not_all",
         number_overloads=("Tensor_Scalar" if "shift" in _name else "Scalar", "Scalar_Tensor"),
@@ -254,5 +255,6 @@ for _name in ("logical_and", "logical_or", "logical_xor"):
         inplace=True,
         out=True,
         native=_name,
+        foreseen="any",
         never_differentiable=True,
     )((lambda f: lambda xp, self, other: getattr(xp, f)(self, other))(_name))

@@ -103,13 +103,22 @@ unary_op(
     inplace=True,
     out_dtype="same",
 )
-unary_op("logical_not", array_function("logical_not"), None, fixed("bool"), inplace=True, never_differentiable=True)
+unary_op(
+    "logical_not",
+    array_function("logical_not"),
+    None,
+    fixed("bool"),
+    foreseen="any",
+    inplace=True,
+    never_differentiable=True,
+)
 unary_op(
     "bitwise_not",
     lambda xp, self: ~self,
     None,
     same_dtype,
     symbol="invert",
+    foreseen="integers",
     refused=(("fc", "bitwise_not_cpu"),),
     inplace=True,
     out_dtype="same",
