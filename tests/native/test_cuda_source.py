@@ -23,7 +23,7 @@ def path():
 
 FORMULAS = (
     "log_sigmoid mish hardswish hardsigmoid leaky_relu elu softplus threshold hardtanh hardshrink softshrink nan_to_num "
-    "asinh acosh atanh lgamma erfinv"
+    "asinh acosh atanh lgamma erfinv erfc ndtr"
 ).split()
 
 

@@ -72,24 +72,30 @@ SHIM_ALWAYS_INLINE float erfinv_of(float x) {
                              : inside;  // NaN beyond 1: the logarithm's
 }
 
-// The complementary error function of x + rest: e^(-x^2) u P(u), u = 1 / (1 + x / 2), the square from a part of x that has few bits.
-SHIM_ALWAYS_INLINE float erfc_at(float x, float rest) {
-  const float t = std::fabs(x) > 11.f ? 11.f : std::fabs(x), u = 1.f / (1.f + 0.5f * t), c = u - 0.5f;
-  const float few = std::bit_cast<float>(std::bit_cast<int32_t>(t) & ~0xfff),
-              less = (few - t) * (few + t) - 2.f * std::copysign(t, x) * rest;
-  const float p =
-      polynomial(c, 3.714791445e-02f, -1.345919427e-02f, -7.590696330e-02f, 5.358836070e-02f, 9.796587613e-02f,
-          -1.036404166e-01f, -1.720422711e-01f, 1.457679178e-01f, 5.589434607e-01f, 6.871606905e-01f, 5.107913546e-01f);
-  const float tail = u * p * exp_series(less) * exp_of(-few * few);
-  return x < 0.f ? 2.f - tail : tail;
+// 2^n e^r, |r| <= ln(2) / 2, of a double between -700 and 700. n is a sum's last bits.
+SHIM_ALWAYS_INLINE double exp_in_double(double x) {
+  const double sum = x * 1.44269504088896340736 + kRoundDouble, n = sum - kRoundDouble;
+  const double r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  const double p = polynomial(r, 2.48015209968256970e-05, 1.98412698632018282e-04, 1.38888889174064467e-03,
+      8.33333333333003204e-03, 4.16666666666237404e-02, 1.66666666666666685e-01, 5.00000000000000111e-01);
+  return power_of_two_in(sum) * (1 + (r + r * r * p));
 }
-SHIM_ALWAYS_INLINE float erfc_of(float x) { return erfc_at(x, 0.f); }
-// erfc(-x / sqrt(2)) / 2, the quotient to twice the digits of a float.
-SHIM_ALWAYS_INLINE float ndtr_of(float x) {
-  const double z = double(x) * -0.70710678118654752440;
-  const float most = float(z);
-  return 0.5f * erfc_at(most, std::fabs(x) > 16.f ? 0.f : float(z - double(most)));
+
+// The complementary error function and the logarithm of gamma of a float, in double to 1e-10 of the value, so that one rounding makes
+// them floats. erfc(t) = e^(-t^2) u P(u - 1/2), u = 1 / (1 + t / 2), of t up to 11, where a float is 0; of t below zero 2 less it.
+SHIM_ALWAYS_INLINE double erfc_in_double(double x) {
+  const double most = std::fabs(x), t = most > 11 ? 11 : most, u = 1 / (1 + 0.5 * t);
+  const double p = polynomial(u - 0.5, 3.04334898759116949e-02, -3.82181421314045575e-02, -2.65019386582010241e-02,
+      7.16827529725107687e-02, -9.82194551361640668e-03, -8.45664748451086662e-02, 5.36544260464573361e-02,
+      9.88801364686671402e-02, -1.03669361561692097e-01, -1.72084728701231759e-01, 1.45768966768231173e-01,
+      5.58944179052201839e-01, 6.87160684193673599e-01, 5.10791352631391971e-01);
+  const double tail = u * p * exp_in_double(-t * t);
+  return x < 0 ? 2 - tail : tail;
 }
+
+SHIM_ALWAYS_INLINE float erfc_of(float x) { return float(erfc_in_double(x)); }
+// The normal distribution's function.
+SHIM_ALWAYS_INLINE float ndtr_of(float x) { return float(0.5 * erfc_in_double(x * -0.70710678118654752440)); }
 // (2 p - 1) f(w), w = -log(4 p (1 - p)): in w, and where it is large, in its root.
 SHIM_ALWAYS_INLINE float ndtri_of(float p) {
   const float w = -log_of(4.f * p * (1.f - p)), root = std::sqrt(w), a = w - 2.5f, b = root - 3.f, c = root - 7.f;
@@ -123,26 +129,38 @@ template <int order, bool scaled> SHIM_ALWAYS_INLINE float bessel_i_of(float x) 
   return t < 8.f ? (scaled ? near * e : near) : scaled ? beyond : beyond * e * e;  // NaN goes on in e
 }
 
-// log2 x in double, by the series of log((1 + s) / (1 - s)); of 0, infinity and NaN it is any number.
+// log2 x by the series of log((1 + s) / (1 - s)); of 0, infinity and NaN it is any number.
 SHIM_ALWAYS_INLINE double log2_in_double(double x) {
   const int64_t bits = std::bit_cast<int64_t>(x), e = (bits - 0x3fe6a09e667f3bcd) >> 52;
-  const double m = std::bit_cast<double>(bits - (e << 52)), s = (m - 1) / (m + 1), z = s * s;
-  const double p = polynomial(z, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0);
+  const double m = std::bit_cast<double>(bits - (e << 52)), s = (m - 1) / (m + 1);
+  const double p = polynomial(s * s, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0);
   return double(int32_t(e)) + 2.885390081777927 * s * p;
 }
+SHIM_ALWAYS_INLINE double log_in_double(double x) { return 0.69314718055994530942 * log2_in_double(x); }
+
 // Stirling's series, below 8 of t + 8 less the logarithm of t (t + 1) ... (t + 7), reflected from the left: log(pi / (t |sin(pi t)|)).
-SHIM_ALWAYS_INLINE float lgamma_of(float x) {
-  const double t = std::fabs(double(x)), u = t * t + 7 * t, v = t < 8 ? t + 8 : t, r = 1 / v, rr = r * r;
-  const double whole = (t + kRoundDouble) - kRoundDouble, f = 3.14159265358979323846 * std::fabs(t - whole), ff = f * f;
-  const double sine = f * polynomial(ff, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880,
-                              -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0);
+// Around its zeros 1 and 2 that is a difference of large numbers: there it is (x - 2) P(x - 2), one step to the left less log x.
+SHIM_ALWAYS_INLINE float lgamma_of(float given) {
+  const double x = given, t = std::fabs(x), u = t * t + 7 * t, v = t < 8 ? t + 8 : t, r = 1 / v, rr = r * r;
+  const double whole = (t + kRoundDouble) - kRoundDouble, f = 3.14159265358979323846 * std::fabs(t - whole);
+  const double sine = f * polynomial(f * f, -1.0 / 121645100408832000, 1.0 / 355687428096000, -1.0 / 1307674368000,
+                              1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0);
   const double product = t < 8 ? u * (u + 6) * (u + 10) * (u + 12) : 1,
-               below = x < 0.f ? product * 3.14159265358979323846 / (t * sine) : product;
-  const double series = polynomial(rr, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12) * r;
-  const double found = 0.69314718055994530942 * ((v - 0.5) * log2_in_double(v) - log2_in_double(below)) - v +
-                       0.91893853320467274178 + series;
-  const bool pole = x == 0.f || t == std::numeric_limits<double>::infinity() || (x < 0.f && (f == 0 || t >= 8388608));
-  return pole ? std::numeric_limits<float>::infinity() : float(x < 0.f ? -found : found);
+               below = x < 0 ? product * 3.14159265358979323846 / (t * sine) : product;
+  const double rest =
+      polynomial(rr, 1.0 / 156, -691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12) * r;
+  const double far = ((v - 0.5) * log_in_double(v) - log_in_double(below)) - v + 0.91893853320467274178 + rest;
+  const bool left = t < 1.5;
+  const double d = left ? t - 1 : t - 2;
+  const double near = d * polynomial(d, 2.41545953812786883e-05, -5.27872185845486695e-05, 9.83969764319086873e-05,
+                              -2.20869826024256322e-04, 5.09809158031352717e-04, -1.19305470504067063e-03,
+                              2.89050208214398962e-03, -7.38553326128800827e-03, 2.05808086052377444e-02,
+                              -6.73523014354150684e-02, 3.22467033423496585e-01, 4.22784335099795294e-01) -
+                      (left ? log_in_double(t) : 0.0);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const bool pole = t == 0 || t == infinite || (x < 0 && (f == 0 || t >= 8388608));
+  const double found = x < 0 ? -far : t >= 0.5 && t < 2.5 ? near : far;
+  return float(pole ? infinite : found);
 }
 
 }  // namespace
