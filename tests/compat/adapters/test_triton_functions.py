@@ -78,6 +78,24 @@ def test_a_kernel_of_a_changed_source():
     assert out.tolist() == [5, 5, 5, 5]
 
 
+@objects
+def test_a_kernel_made_by_the_class_is_interpreted():
+    """As triton_kernels makes its specialized ones."""
+    kernel = triton.JITFunction(kernels.rows.fn, do_not_specialize=["n"])
+    assert type(kernel) is type(kernels.rows) and isinstance(kernel, JITFunction)
+    assert [p.do_not_specialize for p in kernel.params] == [False, False, True, False, False]
+    out = torch.zeros(2)
+    kernel[(2,)](torch.ones(2), out, 3, BLOCK=8, OFFSET=2)
+    assert out.tolist() == [5, 5]
+    assert JITFunction(kernels.rows.fn, "2").version == "2"
+
+    class Own(JITFunction):
+        pass
+
+    with pytest.raises(RuntimeError, match="Triton interprets kernels here, and this one was made for its compiler"):
+        Own(kernels.rows.fn)[(2,)](torch.ones(2), out, 3, BLOCK=8, OFFSET=2)
+
+
 def test_library_functions_are_methods():
     x, out = torch.tensor([3.0, 1.0, 2.0, 0.0]), torch.zeros(4)
     kernels.methods[(1,)](x, out, SIZE=4)

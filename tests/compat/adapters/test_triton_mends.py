@@ -124,7 +124,10 @@ from compat import torch_proxy
 stock = interpreter._implicit_cvt, interpreter._get_np_dtype
 with torch_proxy({"triton"}):
     assert interpreter._implicit_cvt is not stock[0]
+    made = triton.JITFunction(triton.language.zeros.fn), triton.JITFunction(triton.language.zeros.fn)
 assert (interpreter._implicit_cvt, interpreter._get_np_dtype) == stock
+kind = type(triton.JITFunction(triton.language.zeros.fn))
+assert kind is triton.JITFunction and {type(k).__name__ for k in made} <= {"InterpretedFunction"}, made
 print("ok")
 """
     assert run(code, TRITON_INTERPRET="1") == "ok\n"

@@ -10,7 +10,12 @@ from functools import cache
 from types import ModuleType
 from typing import Any, NoReturn
 
-from shim_torch_proxy.adapters.triton.cpu import TOO_LATE
+from shim_torch_proxy.adapters.triton.cpu import TOO_LATE, interpreted
+
+COMPILED = (
+    "Triton interprets kernels here, and this one was made for its compiler (by triton.compile, by Gluon, or as an object of a class that "
+    "inherits from JITFunction). Make it with triton.jit."
+)
 
 
 @cache
@@ -30,7 +35,9 @@ def _backend() -> type:
             return "shim-cpu"
 
         def _no_gpu(self, *_: object, **__: object) -> NoReturn:
-            raise RuntimeError(f"a kernel is to be compiled, and there is no GPU: {TOO_LATE}")
+            raise RuntimeError(
+                f"a kernel is to be compiled, and there is no GPU: {COMPILED if interpreted() else TOO_LATE}"
+            )
 
         def parse_options(self, options: dict[str, Any]) -> object:
             self._no_gpu()

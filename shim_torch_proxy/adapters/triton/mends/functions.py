@@ -25,7 +25,9 @@ def _compiled(kernel: Any) -> Any:
     if "_compiled" not in vars(kernel):
         kind = importlib.import_module("triton.runtime.jit").JITFunction
         known = inspect.signature(kind.__init__).parameters
-        vars(kernel)["_compiled"] = kind(kernel.fn, **{k: v for k, v in kernel.kwargs.items() if k in known})
+        made = object.__new__(kind)  # a call of the class gives an interpreted one
+        made.__init__(kernel.fn, **{k: v for k, v in kernel.kwargs.items() if k in known})
+        vars(kernel)["_compiled"] = made
     return vars(kernel)["_compiled"]
 
 
@@ -80,6 +82,24 @@ def _attributes(interpreter: ModuleType, patch: Patch) -> None:
     patch.set(interpreter, "InterpretedFunction", InterpretedFunction)
 
 
+def _made_directly(jit: ModuleType, patch: Patch) -> None:
+    """A call of the class is what ``triton.jit`` does: the compiled kind would look for a GPU at its first launch."""
+    stock, applies = jit.JITFunction, [True]
+    parameters = inspect.signature(stock.__init__)
+
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if cls is not stock or not applies[0] or not jit.knobs.runtime.interpret:
+            return object.__new__(cls)
+        given = parameters.bind(None, *args, **kwargs)
+        given.apply_defaults()
+        _, function, *_ = given.args
+        rest = {k: v for k, v in given.arguments.items() if k in list(parameters.parameters)[2:]}
+        return importlib.import_module("triton.runtime.interpreter").InterpretedFunction(function, **rest)
+
+    stock.__new__ = staticmethod(new)  # stays: a class that had one and lost it takes no arguments any more
+    patch.undone(lambda: applies.__setitem__(0, False))
+
+
 def _members(core: ModuleType, patch: Patch) -> None:
     """A library function that is a tensor's method too gets the tensor, though it is an object and not a function."""
     stock = core._tensor_member_fn
@@ -99,6 +119,13 @@ MENDS = (
         "have the attributes of a JITFunction and are instances",
         "triton.runtime.interpreter",
         _attributes,
+        since=(3, 6),
+    ),
+    Mend(
+        "kernels of the class",
+        "JITFunction(function) makes an interpreted kernel, as triton.jit does",
+        "triton.runtime.jit",
+        _made_directly,
         since=(3, 6),
     ),
     Mend("methods", "library functions as methods of tensors", "triton.language.core", _members),

@@ -26,6 +26,11 @@ class Patch:
                 self._stack.callback(delattr, owner, name)
         setattr(owner, name, value)
 
+    def undone(self, undo: Callable[[], object]) -> None:
+        """What is undone with the stack, if there is one."""
+        if self._stack is not None:
+            self._stack.callback(undo)
+
 
 @dataclass(frozen=True)
 class Mend:
