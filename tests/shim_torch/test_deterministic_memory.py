@@ -88,6 +88,8 @@ def test_deterministic_modes():
         )
         with pytest.raises(RuntimeError, match="expected 0, 1, or 2, but got 5"):
             torch.set_deterministic_debug_mode(5)
+        with pytest.raises(TypeError, match=r"debug_mode must be str or int, but got <class 'list'>"):
+            torch.set_deterministic_debug_mode([])
         with pytest.raises(TypeError, match="must be bool, not int"):
             torch.use_deterministic_algorithms(1)
     finally:

@@ -168,6 +168,13 @@ def test_places_and_values_of_storages() -> None:
     ):
         with pytest.raises(RuntimeError, match=error):
             storage[key] = value
+    for storage_or_typed in (storage, typed):
+        with pytest.raises(ValueError, match="slice step cannot be zero"):
+            storage_or_typed[0:2:0] = 1
+    with pytest.raises(ValueError, match="slice step cannot be zero"):
+        storage[0:2:0]
+    with pytest.raises(ValueError, match="step must be greater than zero"):
+        typed[::-1] = 1
     with pytest.raises(IndexError, match="index 3 out of range for storage of size 3"):
         storage[3]
     with pytest.raises(TypeError, match="can't index a <class 'torch.storage.TypedStorage'> with <class 'bool'>"):

@@ -165,11 +165,13 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 def set_deterministic_debug_mode(debug_mode: Any) -> None:
     """What such operators do: run (0, "default"), warn (1, "warn") or raise (2, "error"); RuntimeError for others."""
     names = {"default": 0, "warn": 1, "error": 2}
+    if not isinstance(debug_mode, (str, int)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     if isinstance(debug_mode, str) and debug_mode not in names:
         raise RuntimeError(
             f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
         )
-    mode = names.get(debug_mode, debug_mode)
+    mode = names[debug_mode] if isinstance(debug_mode, str) else debug_mode
     if mode not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {mode}")
     use_deterministic_algorithms(mode > 0, warn_only=mode == 1)

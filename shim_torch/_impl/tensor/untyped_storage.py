@@ -47,7 +47,7 @@ def _item(self: Any, index: Any) -> Any:
     array = _core.to_numpy(untyped_tensor(self.cpu()))
     if not isinstance(index, slice):
         return int(array[place_of(index, len(array), "torch.UntypedStorage", type(index).__name__)])
-    if index.step not in (None, 1):
+    if index.indices(len(array))[2] != 1:  # ValueError for a step of 0
         raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 is supported")
     return _core.from_numpy(array[index]).untyped_storage()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from itertools import chain
+from types import FunctionType
 from typing import Any, TypeVar
 
 from shim_torch._impl.native import _core
@@ -284,4 +285,8 @@ class Module(ConversionMixin, StateDictMixin, hooks.HooksMixin):
         return replica
 
 
+for _part in Module.__mro__[1:-1]:  # errors that name a method, and traces, are to name it as PyTorch's
+    for _name, _method in vars(_part).items():
+        if isinstance(_method, FunctionType):
+            _method.__qualname__ = f"Module.{_name}"
 _core.quicken_module(Module)

@@ -1,5 +1,7 @@
 """Inner methods of modules that libraries call and classes they derive from: the arguments' names and places are PyTorch's."""
 
+import pytest
+
 import shim_torch as torch
 from shim_torch.nn.modules.conv import _ConvNd
 
@@ -13,6 +15,13 @@ def test_named_members_by_its_argument():
         return [(k, v) for k, v in vars(m).items() if torch.is_tensor(v)]
 
     assert [(n, t.shape) for n, t in module._named_members(get_members_fn=tensors)] == [("1.plain", (2,))]
+
+
+def test_errors_name_a_method_as_pytorchs():
+    with pytest.raises(TypeError, match=r"^Module.requires_grad_\(\) got an unexpected keyword argument 'x'$"):
+        torch.nn.Identity().requires_grad_(x=1)
+    assert torch.nn.Linear.load_state_dict.__qualname__ == "Module.load_state_dict"
+    assert torch.nn.Linear.forward.__qualname__ == "Linear.forward"
 
 
 def test_modules_may_repeat():
