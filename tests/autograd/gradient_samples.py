@@ -168,6 +168,7 @@ SAMPLES = {
         for kept in (True, False)
     ],
     "masked_scatter": ["a.masked_scatter(mask, b)"],
+    "masked_scatter_backward": ["torch.ops.aten.masked_scatter_backward(a, mask, (3, 4))"],
     "take": ["a.take(torch.tensor([4, 0, 4]))"],
     "put": ["a.put(torch.tensor([4, 0]), l)", "a.put(torch.tensor([4, 4]), l, accumulate=True)"],
     "mm": ["a @ m", "zs @ zs"],

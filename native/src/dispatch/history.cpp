@@ -51,13 +51,15 @@ void record_history(
   if (op.formulas.empty() && op.fused.empty() && !shown) {
     if (!op.recorded) return;  // operators of torch.library: no formula, no history, as PyTorch
     const Traits& t = *op.traits;
-    const bool ours = op.schema.ns != "aten";
-    auto node = make<Refuses>(t.gradient_name ? t.gradient_name : plan_of(op).name, Kind::NotImplemented,
-        str("the derivative for '",
-            t.forward_error_name ? t.forward_error_name
-            : ours               ? op.schema.qualified()
-                                 : op.schema.name,
-            "' is not implemented."));
+    // An operator that PyTorch has no formulas for at all has a node and an error of their own.
+    const bool unknown = t.gradient_name && std::string_view(t.gradient_name) == "torch::autograd::NotImplemented";
+    const std::string name = t.forward_error_name     ? t.forward_error_name
+                             : op.schema.ns == "aten" ? op.schema.name
+                                                      : op.schema.qualified();
+    auto node = make<Refuses>(t.gradient_name ? t.gradient_name : plan_of(op).name,
+        unknown ? Kind::Runtime : Kind::NotImplemented,
+        unknown ? str("derivative for ", op.schema.qualified(), " is not implemented")
+                : str("the derivative for '", name, "' is not implemented."));
     node->set_next_edges(edges_of(args, n));
     for (auto& t : outputs)
       if (can_have_grad(*t)) set_history(t, node);

@@ -72,3 +72,10 @@ def test_the_source_of_masked_scatter_has_a_jacobian():
     mask = torch.tensor([True, False, True])
     found = jacrev(lambda s: torch.zeros(3).masked_scatter(mask, s))(torch.ones(4))
     assert torch.equal(found, torch.tensor([[1.0, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0]]))
+
+
+def test_the_gradient_of_masked_scatters_gradient():
+    g, mask = torch.ones(2, 3, requires_grad=True), torch.tensor([True, False, True])
+    found = torch.ops.aten.masked_scatter_backward(g, mask, (5,))
+    found.backward(torch.arange(5.0))
+    assert found.tolist() == [1, 1, 1, 1, 0] and g.grad.tolist() == [[0, 0, 1], [2, 0, 3]]

@@ -206,7 +206,8 @@ def nonzero_static(xp, self, size, fill_value):
 
 
 @op("masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", function=False, keep=("mask",),
-    shape=lambda sizes: sizes, dtype=lambda grad_output: grad_output.dtype)  # fmt: skip
+    shape=lambda sizes: sizes, dtype=lambda grad_output: grad_output.dtype,
+    grad={"grad_output": lambda g, mask, grad_output_shape: g.new_zeros(grad_output_shape).masked_scatter(mask, g)})  # fmt: skip
 def masked_scatter_backward(xp, grad_output, mask, sizes):
     """The gradient of ``masked_scatter`` by its source: ``grad_output`` where ``mask`` is true, then zeros."""
     used = grad_output[xp.broadcast_to(mask, grad_output.shape)].reshape(-1)

@@ -45,6 +45,7 @@ def _addmm_activation_dtype(self, mat1, mat2, use_gelu):
     out=True,
     method=False,
     native="_addmm_activation",
+    gradient_name="torch::autograd::NotImplemented",
 )
 def _addmm_activation(xp, self, mat1, mat2, beta, alpha, use_gelu):
     """relu(beta · self + alpha · mat1 · mat2), or gelu of it: by erf on the CPU, by tanh on CUDA. No gradients, as in PyTorch."""

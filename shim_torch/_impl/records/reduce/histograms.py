@@ -171,7 +171,7 @@ def _bincount_dtype(self, weights):
 
 
 @op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", native="bincount", dtype=_bincount_dtype,
-    keep=("self", "weights"), dynamic_shape=True)  # fmt: skip
+    keep=("self", "weights"), dynamic_shape=True, gradient_name="torch::autograd::NotImplemented")  # fmt: skip
 def bincount(xp, self, weights, minlength):
     """How often each of 0, 1, ... occurs, or the sum of the weights where it does.
 

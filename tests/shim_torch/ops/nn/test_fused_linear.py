@@ -45,5 +45,5 @@ def test_addmm_activation_refuses():
     with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(2x2 and 3x2\)"):
         torch._addmm_activation(c, a, b.t())
     y = torch._addmm_activation(c.requires_grad_(), a, b)
-    with pytest.raises(RuntimeError, match="derivative for '?aten::_addmm_activation'? is not implemented"):
+    with pytest.raises(RuntimeError, match="^derivative for aten::_addmm_activation is not implemented$"):
         y.sum().backward()

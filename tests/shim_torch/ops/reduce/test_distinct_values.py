@@ -39,6 +39,13 @@ def test_indices_unravelled():
         torch.unravel_index(torch.tensor([0]), (-2,))
 
 
+def test_an_operator_without_formulas_has_a_node_of_its_own():
+    found = torch.bincount(torch.tensor([0, 2, 2]), weights=torch.ones(3, requires_grad=True))
+    assert found.grad_fn.name() == "torch::autograd::NotImplemented"
+    with pytest.raises(RuntimeError, match="^derivative for aten::bincount is not implemented$"):
+        found.sum().backward()
+
+
 @pytest.mark.parametrize(
     "function, node, name",
     [
