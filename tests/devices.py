@@ -70,7 +70,10 @@ def check_forms(run: Callable[[], Any]) -> None:
     except Exception as error:
         if isinstance(wanted, Exception):
             other_kernels = "not implemented for" in str(wanted)  # a dtype that the CPU has no kernel for
-            assert type(error) is type(wanted) or needs_data(error) or other_kernels, f"{error!r} instead of {wanted!r}"
+            # PyTorch's functions of meta tensors refuse out= in words, and of a type, of their own.
+            other_words = "can't be cast" in str(wanted) and "it is not safe!" in str(error)
+            fine = type(error) is type(wanted) or needs_data(error) or other_kernels or other_words
+            assert fine, f"{error!r} instead of {wanted!r}"
             return
         assert needs_data(error), f"{error!r} instead of {wanted}"
         return

@@ -31,7 +31,7 @@ const char* type_word(DType t) {
 std::string filled(std::string text, const std::string& argument, DType result, DType out) {
   const std::pair<const char*, std::string> words[] = {{"{R}", scalar_name(result)}, {"{O}", scalar_name(out)},
       {"{r}", type_word(result)}, {"{o}", type_word(out)}, {"{A}", argument},
-      {"{32}", result == DType::i32 ? "True" : "False"}};
+      {"{32}", result == DType::i32 ? "True" : "False"}, {"{}", ""}};
   for (const auto& [mark, word] : words)
     for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, std::strlen(mark), word);
   return text;
@@ -46,6 +46,17 @@ void check_out_dtype(const Operator& f, DType result, DType out) {
   if (name == "diag" && !can_cast(result, out)) return;
   if (result == out || ((name == "all" || name == "any") && out == DType::u8)) return;
   if (const char* text = f.traits->out_dtype) throw Error(Kind::Runtime, filled(text, "", result, out));
+}
+
+void check_meta_out_dtype(const Operator& f, DType result, DType out) {
+  const char* text = f.traits->out_dtype;
+  if (result == out || (text && !std::strcmp(text, kStructuredOut))) return;
+  const std::string is = std::string("torch.") + dtype_name(result), has = std::string("torch.") + dtype_name(out);
+  if (text && !std::strcmp(text, kExactOut))
+    throw Error(Kind::Runtime, "Expected out tensor to have dtype " + is + " but got " + has + " instead");
+  if (!f.traits->sums_in_out_dtype && !can_cast(result, out))
+    throw Error(Kind::Runtime, "Attempting to cast from " + is + " to out tensor with dtype " + has +
+                                   ", but this can't be cast because it is not safe!");
 }
 
 void check_result_cast(const Operator& f, DType result, DType out, const std::string& argument) {

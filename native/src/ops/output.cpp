@@ -87,8 +87,12 @@ OutResize resized_by(const Operator& f) {
 
 void store_output(
     const Tensor& target, Tensor r, const Operator& f, const std::string& argument, OutResize how, bool any_dtype) {
+  const bool meta = target->device().is_meta() || r->device().is_meta();
+  CHECK(Kind::Runtime, !meta || target->device() == r->device(), "Attempting to copy from device ",
+      to_string(r->device()), " to device ", to_string(target->device()), ", but cross-device copies are not allowed!");
   CHECK(Kind::Runtime, target->device() == r->device(), "Expected out tensor to have device ", to_string(r->device()),
       ", but got ", to_string(target->device()), " instead");
+  if (meta && !any_dtype) check_meta_out_dtype(f, r->dtype(), target->dtype());
   if (f.traits->out_resize == OutResize::first)
     resize_output(target, r->sizes(), strides_of_output(r, *target, f), how);
   if (!any_dtype) check_out_dtype(f, r->dtype(), target->dtype());

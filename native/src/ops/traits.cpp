@@ -38,7 +38,7 @@ constexpr Word<OutResize> kResize[] = {
 
 // The texts that many operators have for an out= of another dtype; out_dtype.cpp explains {R}, {O}, {r} and {o}.
 constexpr Word<const char*> kOutDtype[] = {{"same", "Found dtype {O} but expected {R}"}, {"structured", kStructuredOut},
-    {"kernel", "expected scalar type {R} but found {O}"}};
+    {"exact", kExactOut}, {"kernel", "expected scalar type {R} but found {O}"}};
 
 const char* text(const Value& value) {
   CHECK(Kind::Type, value.tag == Value::text, "an option that is a text got another value");

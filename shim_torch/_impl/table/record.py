@@ -59,7 +59,7 @@ TRAITS: dict[str, str] = {
     "overlap": "overlap.cpp: an input may be what is written, if it is all of it; 'refused': may not, 'unchecked': out= may be anything",
     "expanded": "overlap.cpp: may write to expanded tensors: 'same_value' (it writes one), or with a warning that gives this example",
     "out_overload": "define.cpp: the out= variant's overload, where it is not 'out' or the overload's own and '_out'",
-    "out_dtype": "out_dtype.cpp: out= has the result's dtype; the error's text, or of many: 'same', 'structured', 'kernel'",
+    "out_dtype": "out_dtype.cpp: out= has the result's dtype; the error's text, or of many: 'same', 'structured', 'exact', 'kernel'",
     "cast_error": "out_dtype.cpp: the error's text where the result cannot be cast to what is written",
     "sums_in_out_dtype": "out_dtype.cpp: adds up in the dtype of out=",
     "out_order": "inplace.cpp: out= gets C order whatever the result's is: 'contiguous', 'contiguous_when_resized'",

@@ -13,7 +13,7 @@ from shim_torch._impl.table.formats import gradient_like_results
 from shim_torch._impl.table.record import composite
 from shim_torch._impl.table.rules import NARROW
 
-_HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True, "out_dtype": "structured"}
+_HIDDEN: dict[str, Any] = {"function": False, "method": False, "out": True, "gradient_name": True}
 
 
 def _places(x: Any, size: int, exact: bool = False) -> Any:
@@ -259,6 +259,7 @@ def _laid_out(result: Any, source: Any) -> Any:
 
 def _declare(name: str, n: int, run: Any, aligned: bool, *refuses: tuple[str, str]) -> None:
     align = ", bool align_corners" if aligned else ""
+    dtype = "exact" if "nearest" in name else "structured"
 
     def laid_out(source, *settings):
         return _laid_out(gradient_like_results(source, lambda x: run(x, *settings), "cubic" not in name), source)
@@ -275,12 +276,10 @@ def _declare(name: str, n: int, run: Any, aligned: bool, *refuses: tuple[str, st
         return laid_out(input, output_size, *more[:aligned], (None,) * n if factors is None else factors)
 
     sizes = f"Tensor self, SymInt[{n}] output_size{align}, {_named(n)}"
-    told = {**_HIDDEN, "gradient_name": True, "refuses": refuses, "channels_last": "kept"}
+    told = {**_HIDDEN, "refuses": refuses, "channels_last": "kept", "out_dtype": dtype}
     composite(f"{name}({sizes}) -> Tensor", native=name, **told)(fixed)
-    composite(
-        f"{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors) -> Tensor",
-        **{**told, "out": False, "native": f"{name}_vec"},
-    )(chosen)
+    factors = f"{name}.vec(Tensor input, SymInt[]? output_size{align}, float[]? scale_factors) -> Tensor"
+    composite(factors, **{**told, "out": False, "native": f"{name}_vec"})(chosen)
 
 
 for _n in (1, 2, 3):

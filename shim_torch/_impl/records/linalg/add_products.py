@@ -54,7 +54,7 @@ def _add_scaled(self, product, beta, alpha):
     refuses=(("b", "addmm_impl_cpu_"),),
     autocast="lower_precision",
     old_orders=("beta self alpha mat1 mat2", "beta self mat1 mat2"),
-    out_dtype="structured",
+    out_dtype="exact",
 )
 def addmm(xp, self, mat1, mat2, beta, alpha):
     """``beta`` · ``input`` + ``alpha`` · ``mat1`` @ ``mat2``; with ``beta=0`` NaN and infinities of input do not count.
@@ -91,7 +91,7 @@ def _addmv_shape(self, mat, vec):
     refuses=(("b", "addmv_impl_cpu"),),
     autocast="lower_precision_cuda",
     old_orders=("beta self alpha mat vec", "beta self mat vec"),
-    out_dtype="structured",
+    out_dtype="exact",
 )
 def addmv(xp, self, mat, vec, beta, alpha):
     """``beta`` · ``input`` + ``alpha`` · ``mat`` @ ``vec``: mat (M, K), vec (K,), input (M,) or one number."""
@@ -156,7 +156,7 @@ def _baddbmm_dtype(self, batch1, batch2):
     refuses=(("b", "baddbmm"),),
     autocast="lower_precision",
     old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
-    out_dtype="structured",
+    out_dtype="exact",
 )
 def baddbmm(xp, self, batch1, batch2, beta, alpha):
     """``beta`` · ``input`` + ``alpha`` · ``batch1`` @ ``batch2``, a product for each item of a batch.

@@ -43,7 +43,7 @@ def _product(xp: Any, a: Any, b: Any) -> Any:
     one_dtype=True,
     refuses=(("b", "addmm_impl_cpu_"),),
     autocast="lower_precision",
-    out_dtype="structured",
+    out_dtype="exact",
     overlap="unchecked",
 )
 def mm(xp, self, mat2):
@@ -65,7 +65,7 @@ def mm(xp, self, mat2):
     one_dtype=True,
     refuses=(("b", "bmm"),),
     autocast="lower_precision",
-    out_dtype="structured",
+    out_dtype="exact",
     overlap="unchecked",
 )
 def bmm(xp, self, mat2):
@@ -93,7 +93,7 @@ def _mv_shape(self, vec):
     one_dtype=True,
     refuses=(("b", "addmv_impl_cpu"),),
     autocast="lower_precision_cuda",
-    out_dtype="structured",
+    out_dtype="exact",
 )
 def mv(xp, self, vec):
     """The product of a matrix and a vector of one dtype: (M, K) and (K,) give (M,)."""
@@ -178,7 +178,7 @@ def inner(self, other):
     native="matmul",
     symbol="matmul",
     autocast="lower_precision",
-    out_dtype="structured",
+    out_dtype="exact",
 )
 def matmul(self, other):
     """Products of matrices, which are the last two dims; the dims before them are a batch and broadcast.

@@ -37,7 +37,7 @@ from shim_torch._impl.tensor.einsum import einsum
     one_dtype=True,
     refuses=(("bn", "addmm_impl_cpu_"),),
     autocast="lower_precision",
-    out_dtype="structured",
+    out_dtype="exact",
 )
 def linear(xp, input, weight, bias):
     """y = input · weightᵀ + bias.
