@@ -227,7 +227,7 @@ class ScopeFinder:
 
         def create_module(spec: ModuleSpec) -> Any:
             vars(loader).pop("create_module", None)
-            with _prepared(loader.path, covered):
+            with _prepared(spec.name, loader.path, covered):
                 folder = next((place for place in self.folders if loader.path.startswith(place)), "")
                 if bind(loader.path, folder, sys.getdlopenflags()) > 0:
                     native_importers.add(spec.name)
@@ -247,9 +247,12 @@ def _asked_of_ours() -> str | None:
     return None
 
 
-def _prepared(path: str, covered: bool) -> AbstractContextManager[None]:
-    """Context in which an extension module finds the libraries that it links to as libtorch."""
-    if not covered and "torch" not in modules.loaded:
+def _prepared(name: str, path: str, covered: bool) -> AbstractContextManager[None]:
+    """Context in which an extension module finds the libraries that it links to as libtorch.
+
+    Python's own link to none, and what is imported here may itself be in need of the one that is being imported.
+    """
+    if (not covered and "torch" not in modules.loaded) or name in sys.stdlib_module_names:
         return nullcontext()
     libraries = sys.modules.get("shim_torch._impl.extensions.load") or importlib.import_module(
         "shim_torch._impl.extensions.load"

@@ -209,3 +209,15 @@ def test_a_module_of_cython(probe, tmp_path, real):
         """,
         real=real,
     )
+
+
+def test_python_s_own_extensions_are_prepared_for_nothing(python):
+    """What reads their symbols imports more of Python, which may be waiting for them: dis for _opcode in Python 3.10."""
+    code = (
+        "import sys; from compat import enable_torch_proxy; enable_torch_proxy(None); import torch.cuda\n"
+        "for name in ('_lsprof', '_opcode', '_heapq'):\n    sys.modules.pop(name, None); __import__(name)\n"
+        "assert 'shim_torch._impl.extensions.load' not in sys.modules\n"
+        "import dis, inspect; print(dis.cmp_op[0], hasattr(inspect, 'signature'))\n"
+    )
+    done = python(["-W", "ignore", "-c", code])
+    assert done.stdout.split() == ["<", "True"], done.stderr
