@@ -81,6 +81,7 @@ class _Writer:
         self.lines: list[str] = []
         self.value_of: Callable[[Node], str | None] | None = None  # of what is written to be read: what a trace saw
         self.said = ""  # the comment that was written last
+        self.wrapped: dict[str, None] = {}  # names of functions of torch.fx.wrap
 
     def add_global(self, name: str, obj: Any) -> str:
         """The name of ``obj`` in the generated code: through ``torch`` if it is there, else a global."""
@@ -161,7 +162,10 @@ class _Writer:
             and isinstance(args[0], Node)
         ):
             return f"{args[0].name}.{args[1]}"
-        return f"{self.add_global(_get_qualified_name(target), target)}({self.call(args, node.kwargs)})"
+        called = self.add_global(_get_qualified_name(target), target)
+        if node.meta.get("is_wrapped"):
+            self.wrapped[called] = None
+        return f"{called}({self.call(args, node.kwargs)})"
 
     def attribute(self, target: str) -> str:
         text = self.root
@@ -228,7 +232,8 @@ class _Writer:
                 self.said = said
             self.lines.append(line + (f";  {' = '.join(gone)} = None" if gone else ""))
         body = "".join(f"    {line}\n" if line else "\n" for line in self.lines or ["pass"])
-        return PythonCode(f"\n\n\n{self.codegen.gen_fn_def(self.free, returns)}\n{body}    ", self.globals)
+        wrapping = "\n".join(f'torch.fx._symbolic_trace.wrap("{name}")' for name in self.wrapped)
+        return PythonCode(f"\n{wrapping}\n\n{self.codegen.gen_fn_def(self.free, returns)}\n{body}    ", self.globals)
 
 
 def _reached(torch: Any, name: str) -> Any:

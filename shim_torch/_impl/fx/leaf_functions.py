@@ -44,10 +44,11 @@ def _namespaces() -> list[dict[str, Any]]:
     return [vars(torch.nn.functional), vars(sys.modules.get("shim_torch.functional") or torch.functional), vars(torch)]
 
 
-def _leaf(function: Callable[..., Any], fill: bool = False) -> Callable[..., Any]:
+def _leaf(function: Callable[..., Any], fill: bool = False, wrapped: bool = False) -> Callable[..., Any]:
     """``function``, which becomes a node when it is called with a value that is not known.
 
-    ``fill``: what has a default is given by name, as torch's own functions in Python do it.
+    ``fill``: what has a default is given by name, as torch's own functions in Python do it. ``wrapped``: by torch.fx.wrap,
+    which the node tells whoever writes the graph, so that it stays one node where that is traced in its turn.
     """
     signature = inspect.signature(function) if fill else None
     if signature is not None and any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()):
@@ -66,7 +67,10 @@ def _leaf(function: Callable[..., Any], fill: bool = False) -> Callable[..., Any
             ]
             args = tuple(bound.arguments[n] for n in needed)
             kwargs = {n: v for n, v in bound.arguments.items() if n not in needed}
-        return proxy.tracer.create_proxy("call_function", function, args, kwargs)
+        made = proxy.tracer.create_proxy("call_function", function, args, kwargs)
+        if wrapped:
+            made.node.meta["is_wrapped"] = True
+        return made
 
     wrapper.__fx_leaf__ = True  # type: ignore[attr-defined]
     return wrapper
@@ -86,12 +90,13 @@ def _method_leaf(method: Any, name: str) -> Callable[..., Any]:
 
 
 def _replace(
-    stack: list[tuple[dict[str, Any], str, Any]], space: dict[str, Any], name: str, found: Any, fill: bool = False
-) -> None:
+    stack: list[tuple[dict[str, Any], str, Any]], space: dict[str, Any], name: str, found: Any, fill: bool = False,
+    wrapped: bool = False,
+) -> None:  # fmt: skip
     # einsum asks its operands itself, once they are out of their list.
     if callable(found) and found is not torch.functional.einsum and not getattr(found, "__fx_leaf__", False):
         stack.append((space, name, space.get(name, _MISSING)))
-        space[name] = _leaf(found, fill)
+        space[name] = _leaf(found, fill, wrapped)
 
 
 @contextmanager
@@ -122,7 +127,7 @@ def patched(tracer: Any, function: Any) -> Iterator[None]:
             if found is target:
                 _replace(undo, own, name, found)
     for (_, name), space in list(WRAPPED.items()):
-        _replace(undo, space, name, space.get(name, getattr(builtins, name, None)))
+        _replace(undo, space, name, space.get(name, getattr(builtins, name, None)), wrapped=True)
     methods = [(cls, name, getattr(cls, name)) for cls, name in _wrapped_methods_to_patch]
     Module.__call__, Module.__getattr__ = traced_call, traced_get  # type: ignore[method-assign, assignment]
     for cls, name, found in methods:
