@@ -288,10 +288,10 @@ class Graph:
         return changed
 
     def print_tabular(self) -> None:
-        """Prints the nodes as a table."""
+        """Prints the nodes as a table, laid out as by ``tabulate``: columns are wider than their heads by two."""
         rows = [["opcode", "name", "target", "args", "kwargs"]]
         rows += [[n.op, n.name, str(n.target), str(n.args), str(n.kwargs)] for n in self.nodes]
-        widths = [max(len(r[i]) for r in rows) for i in range(5)]
+        widths = [max(len(rows[0][i]) + 2, *(len(r[i]) for r in rows)) for i in range(5)]
         rows.insert(1, ["-" * w for w in widths])
         print("\n".join("  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows))
 

@@ -89,3 +89,23 @@ def test_nested_inputs_of_a_trace():
 def test_what_is_not_there_is_refused():
     with pytest.raises(NotImplementedError, match="only plain text"):
         fx.symbolic_trace(lambda x: x + 1).print_readable(print_output=False, colored=True)
+
+
+class Rectified(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.relu = nn.ReLU()
+
+    def forward(self, x):
+        return self.relu(x)
+
+
+def test_the_table_is_laid_out_as_tabulate_does(capsys):
+    fx.symbolic_trace(Rectified()).graph.print_tabular()
+    assert capsys.readouterr().out == (
+        "opcode       name    target    args     kwargs\n"
+        "-----------  ------  --------  -------  --------\n"
+        "placeholder  x       x         ()       {}\n"
+        "call_module  relu    relu      (x,)     {}\n"
+        "output       output  output    (relu,)  {}\n"
+    )
