@@ -35,7 +35,8 @@ def cases():
     yield from ((str(d), op, d, b8, b8, 2) for op in TESTS for d in (f32, b8))
     yield from (
         ("three", op, f32, f32, _core.float16, 3)
-        for op in ("where", "clamp", "add_scaled", "lerp", "addcmul", "addcdiv", "prelu_backward", "glu_gate_backward")
+        for op in "where clamp add_scaled lerp addcmul addcdiv prelu_backward glu_gate_backward "
+        "atan2_backward atan2_other_backward".split()
     )
     yield from (
         ("two", op, f32, f32, _core.bfloat16, 2)
@@ -46,6 +47,8 @@ def cases():
             "bce_logits_each",
             "prelu",
             "prelu_weight_backward",
+            "real_atan2",
+            "real_hypot",
             "copysign",
             "xlogy",
             "logaddexp",

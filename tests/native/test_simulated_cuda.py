@@ -211,7 +211,17 @@ def test_operators(simulated, part):
 
 LAUNCHES = {
     "draw_checks": ("draws", "draws_of_inputs", "permutations", "places_of_weights"),
-    "launch_checks": ("creation", "joins", "moves", "gradients_of_rows", "selections", "activations", "given_results"),
+    "launch_checks": (
+        "creation",
+        "joins",
+        "moves",
+        "gradients_of_rows",
+        "selections",
+        "activations",
+        "angles",
+        "orders_of_none",
+        "given_results",
+    ),
 }
 
 

@@ -175,6 +175,9 @@ Tensor back(const Tensor& t, int64_t dim) { return dim == t->dim() - 1 ? t : con
 }  // namespace
 
 Outcome<ValuesAndIndices> sort(const Tensor& self, int64_t dim, bool descending) {
+  if (!self->numel())
+    return ValuesAndIndices{
+        empty(self->sizes(), self->dtype(), self->device()), empty(self->sizes(), DType::i64, self->device())};
   Outcome<Rows> r = rows_of(self, dim, descending);
   if (!r) return r.why();
   Tensor values = empty(r->x->sizes(), self->dtype(), self->device()),
@@ -186,6 +189,13 @@ Outcome<ValuesAndIndices> sort(const Tensor& self, int64_t dim, bool descending)
 
 Outcome<ValuesAndIndices> top_k(const Tensor& self, int64_t k, int64_t dim, bool largest, Ignored) {
   if (self->dtype() == DType::b8) return NotMine{"bool tensors, which PyTorch does not rank"};
+  if (self->dim() && (k == 0 || !self->numel()) && dim >= -self->dim() && dim < self->dim()) {
+    Dims shape(self->sizes().begin(), self->sizes().end());
+    int64_t& size = shape[size_t(dim < 0 ? dim + self->dim() : dim)];
+    if (k < 0 || k > size) return NotMine{"k out of range"};
+    size = k;
+    return ValuesAndIndices{empty(shape, self->dtype(), self->device()), empty(shape, DType::i64, self->device())};
+  }
   Outcome<Rows> r = rows_of(self, dim, largest);
   if (!r) return r.why();
   if (k < 1 || k > r->n) return NotMine{"k out of range"};

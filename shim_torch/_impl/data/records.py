@@ -82,6 +82,8 @@ FAMILIES = {
         ('minimum(Tensor self, Tensor other) -> Tensor', 'kernel', (('native', 'minimum'), ('out', True)), (('self', ('g', 'self', 'other'), False), ('other', ('g', 'self', 'other'), False)), (), True),
         ('fmax(Tensor self, Tensor other) -> Tensor', 'kernel', (('native', 'fmax'), ('out', True)), (('self', ('g', 'self', 'other'), False), ('other', ('g', 'self', 'other'), False)), (), True),
         ('fmin(Tensor self, Tensor other) -> Tensor', 'kernel', (('native', 'fmin'), ('out', True)), (('self', ('g', 'self', 'other'), False), ('other', ('g', 'self', 'other'), False)), (), True),
+        ('shim::atan2_backward(Tensor grad_output, Tensor self, Tensor other) -> Tensor', 'kernel', (('native', 'atan2_backward'), ('function', False)), (), (), False),
+        ('shim::atan2_other_backward(Tensor grad_output, Tensor self, Tensor other) -> Tensor', 'kernel', (('native', 'atan2_other_backward'), ('function', False)), (), (), False),
         ('atan2(Tensor self, Tensor other) -> Tensor', 'kernel', (('native', 'real_atan2'), ('inplace', True), ('out', True), ('aliases', ('arctan2',)), ('autocast', 'promote_cuda')), (('self', ('g', 'self', 'other'), False), ('other', ('g', 'self', 'other'), False)), (), True),
         ('hypot(Tensor self, Tensor other) -> Tensor', 'kernel', (('native', 'real_hypot'), ('inplace', True), ('out', True)), (('self', ('g', 'self', 'result'), False), ('other', ('g', 'other', 'result'), False)), (), True),
         ('logaddexp(Tensor self, Tensor other) -> Tensor', 'kernel', (('native', 'logaddexp'), ('out', True)), (('self', ('g', 'self', 'other'), False), ('other', ('g', 'self', 'other'), False)), (), True),

@@ -95,6 +95,7 @@ def gradients_of_rows():
         lambda t, r, c: t[r],
         lambda t, r, c: t[r, c],
         lambda t, r, c: torch.nn.functional.embedding(r, t, padding_idx=1),
+        lambda t, r, c: t.gather(1, torch.stack([c % 2, c]).long()),
     )
     for call in calls:
         for twice in (False,) if call is calls[2] else (False, True):
@@ -169,6 +170,8 @@ def activations():
         "glu of the last": (lambda t, w: F.glu(t), 3),
         "prelu": (lambda t, w: F.prelu(t, w), 4),
         "renorm": (lambda t, w: t.renorm(2, 0, 1.5), None),
+        "atan2": (lambda t, w: torch.atan2(t, t.detach().flip(0)), 3),
+        "atan2 of the other": (lambda t, w: torch.atan2(t.detach().flip(0), t), 3),
     }
     for name, (call, most) in calls.items():
         found = []
@@ -193,6 +196,42 @@ def activations():
     found, told = work(lambda t: t.renorm(2, 0, 1.5), x.cuda())
     same(found, x.renorm(2, 0, 1.5), rtol=1e-5, atol=1e-6)
     assert len(told) == 3, told
+
+
+def angles():
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        y, x = (torch.tensor(t, dtype=dtype) for t in ([0.0, -0.0, 3.0, -2.0, 1.5], [0.0, 0.0, 4.0, 0.0, -0.5]))
+        g, found = torch.arange(1, 6).to(dtype), []
+        for device in ("cpu", "cuda"):
+            a, b = (t.to(device).requires_grad_() for t in (y, x))
+            out, given = torch.atan2(a, b), g.to(device)
+            if device == "cuda":
+                for call in (torch.atan2, torch.hypot):
+                    same(
+                        once(call, a.detach(), b.detach()),
+                        call(y, x),
+                        rtol=1e-2 if dtype is torch.bfloat16 else 1e-6,
+                        atol=0,
+                    )
+            run = lambda out=out, a=a, b=b, given=given: torch.autograd.grad(out, (a, b), given, True)
+            grads, told = work(run) if device == "cuda" else (run(), ["launch"] * 2)
+            assert told == ["launch"] * 2, told
+            twice = torch.autograd.grad(torch.autograd.grad(out, a, given, True, True)[0].sum(), (a, b))
+            found.append((*grads, *twice))
+        bounds = {"rtol": 1e-2 if dtype is torch.bfloat16 else 1e-6, "atol": 1e-6}
+        for mine, expected in zip(found[1], found[0], strict=True):
+            same(mine, expected, **bounds)
+
+
+def orders_of_none():
+    for shape, dim in (((0,), 0), ((3, 0), 1), ((3, 0), 0), ((0, 4), -1), ((2, 0, 5), 2)):
+        for dtype in (torch.float32, torch.int64):
+            x = torch.empty(shape, dtype=dtype)
+            for call in (lambda t, d: t.sort(d), lambda t, d: t.topk(0, d), lambda t, d: (t.argsort(d), t.msort())):
+                for mine, expected in zip(call(x.cuda(), dim), call(x, dim), strict=True):
+                    assert mine.is_cuda and mine.shape == expected.shape and mine.dtype is expected.dtype
+    values, places = torch.arange(6.0).reshape(2, 3).cuda().topk(0, 1)
+    assert values.shape == places.shape == (2, 0) and places.dtype is torch.int64
 
 
 def given_results():

@@ -51,7 +51,7 @@ BINARY(sub, T(a - b));
 // A number divides as PyTorch's CUDA kernels do it: by its reciprocal.
 BINARY(div_, is_float<T> && K2 == 2 ? a * (T(1) / b) : a / b);
 BINARY(bitwise_and, T(a & b)); BINARY(bitwise_or, T(a | b)); BINARY(bitwise_xor, T(a ^ b));
-BINARY(atan2_, atan2(a, b)); BINARY(hypot_, hypot(a, b));
+BINARY(real_atan2, atan2(a, b)); BINARY(real_hypot, hypot(a, b));
 struct div_trunc { template <class T> __device__ static T f(T a, T b) {
   if constexpr (is_float<T>) return trunc(a / b);
   else { if (b == 0) return T(-1); if constexpr (is_signed<T>) if (b == T(-1)) return T(T(0) - a); return T(a / b); } } };
@@ -140,6 +140,10 @@ struct bce_each { template <class T> __device__ static T f(T a, T b) {
 #endif
 BINARY(bce_logits_each, (T(1) - b) * a + (a < T(0) ? -a : T(0)) + log1p(exp(-fabs(a))));
 BINARY(prelu, a > T(0) ? a : a * b);
+// An angle's gradients, 0 at the origin.
+template <class T> __device__ inline T inverse_square(T y, T x) { const T s = x * x + y * y; return s == T(0) ? T(0) : T(1) / s; }
+struct atan2_backward { template <class T> __device__ static T f(T g, T y, T x) { return g * x * inverse_square(y, x); } };
+struct atan2_other_backward { template <class T> __device__ static T f(T g, T y, T x) { return g * -y * inverse_square(y, x); } };
 struct prelu_backward { template <class T> __device__ static T f(T g, T x, T w) { return x > T(0) ? g : g * w; } };
 BINARY(prelu_weight_backward, b >= T(0) ? T(0) : a * b);
 BINARY(copysign_, copysign(a, b));

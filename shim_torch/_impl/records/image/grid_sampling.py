@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import differentiated
+from shim_torch._impl.records.shared.formulas import alone_on_cuda
 from shim_torch._impl.records.shared.interpolation import check_grid, sampled_at
 from shim_torch._impl.records.shared.taps import separable_here
 from shim_torch._impl.table.calls import aten, shim, torch
@@ -64,7 +63,7 @@ def _affine_base(xp: Any, sizes: Any, dtype: Any, align_corners: bool) -> Any:
 def _affine_grid_backward(g: Any, size: Any, align_corners: bool) -> Any:
     """Gradient of the coordinates (N, *out, n) by the maps (N, n, n + 1)."""
     n = len(size) - 2
-    if _core.unseen_on_cuda(g) and not differentiated(g):
+    if alone_on_cuda(g):
         return shim.affine_grid_backward(g, size, align_corners)
     identity = torch.eye(n + 1, dtype=g.dtype, device=g.device)[:n].unsqueeze(0)
     places = torch.affine_grid_generator(identity, [1, *size[1:]], align_corners).reshape(-1, n)

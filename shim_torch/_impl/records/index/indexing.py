@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.formulas import alone_on_cuda
 from shim_torch._impl.records.shared.indices import add_at
 from shim_torch._impl.table.calls import aten, torch
 from shim_torch._impl.table.record import composite, op
@@ -111,9 +112,7 @@ def _index_order(self: Any, indices: Any) -> tuple[tuple[int, ...] | None]:
 
 def _spread(g: Any, self_shape: Any, indices: Any) -> Any:
     zeros = g.new_zeros(self_shape)
-    if (
-        _core.unseen_on_cuda(g) and not _core.is_grad_enabled()
-    ):  # zeros of nobody else's: not copied before they are added to
+    if alone_on_cuda(g):  # zeros of nobody else's: not copied before they are added to
         return aten._index_put_at_(zeros, indices, g, True)
     return aten.index_put(zeros, indices, g, True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
+from shim_torch._impl.records.shared.formulas import alone_on_cuda
 from shim_torch._impl.records.shared.indices import add_at, check_bounds, full_key, scattered_shape
 from shim_torch._impl.table.record import op
 from shim_torch._impl.table.rules import same_dtype, underived, wrap_dim
@@ -30,7 +31,8 @@ def _gather_grad(g, self_shape, dim, index, sparse_grad):
         from shim_torch._impl.sparse.lookup_gradients import gather_gradient
 
         return gather_gradient(g, self_shape, dim, index)
-    return g.new_zeros(self_shape).scatter_add(dim, index, g)
+    zeros = g.new_zeros(self_shape)
+    return zeros.scatter_add_(dim, index, g) if alone_on_cuda(g) else zeros.scatter_add(dim, index, g)
 
 
 @op(

@@ -15,7 +15,7 @@ from shim_torch._impl.records.shared.attention import (
     like_query,
     narrow_attention,
 )
-from shim_torch._impl.records.shared.formulas import rows_added, widened
+from shim_torch._impl.records.shared.formulas import alone_on_cuda, rows_added, widened
 from shim_torch._impl.records.shared.norm_statistics import check_one_dtype, has_row_kernel, row_norm
 from shim_torch._impl.records.shared.random_fill import dropout_mask, drops
 from shim_torch._impl.table.calls import aten, shim, torch
@@ -62,7 +62,7 @@ def _embedding_grad(g, weight_shape, indices, padding_idx, scale_grad_by_freq):
     zeros = g.new_zeros(weight_shape)
     if g.is_cuda:  # in the order of the indices: the same sums in every run
         keys, order = flat.long().sort(stable=True)
-        if _core.unseen_on_cuda(g) and not _core.is_grad_enabled():
+        if alone_on_cuda(g):
             return shim.add_runs_(zeros, keys, order, rows, -1)
         return shim.add_runs(zeros, keys, order, rows, -1)
     return rows_added(zeros, flat, rows)

@@ -8,7 +8,7 @@ from shim_torch._impl.arrays.special import logaddexp
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import conjugate, zeros_as
 from shim_torch._impl.records.shared.pointwise import Formula, binary_op
-from shim_torch._impl.table.calls import torch
+from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing
 from shim_torch._impl.table.rules import broadcast, fixed, int_to_float, promote, underived
@@ -58,12 +58,35 @@ def _inverse_square(x, y):
     return square.reciprocal().masked_fill(square == 0, 0)
 
 
+def _angle_slope(g, self, other, by_self):
+    if g.is_cuda and _core.one_pass(g, self, other):
+        return (shim.atan2_backward if by_self else shim.atan2_other_backward)(g, self, other)
+    return g * (other if by_self else -self) * _inverse_square(self, other)
+
+
+def _angle_kernel(name, side):
+    @op(
+        f"shim::{name}(Tensor grad_output, Tensor self, Tensor other) -> Tensor",
+        shape=lambda grad_output: grad_output.shape,
+        dtype=lambda grad_output: grad_output.dtype,
+        native=name,
+        function=False,
+    )
+    def slope(xp, grad_output, self, other):
+        square = self * self + other * other
+        return xp.where(square == 0, 0, grad_output * side(self, other) / xp.where(square == 0, 1, square))
+
+
+_angle_kernel("atan2_backward", lambda self, other: other)
+_angle_kernel("atan2_other_backward", lambda self, other: -self)
+
+
 _FLOATS2: dict[str, tuple[str, dict[str, Formula]]] = {
     "atan2": (
         "arctan2",
         {
-            "self": lambda g, self, other: g * other * _inverse_square(self, other),
-            "other": lambda g, self, other: g * -self * _inverse_square(self, other),
+            "self": lambda g, self, other: _angle_slope(g, self, other, True),
+            "other": lambda g, self, other: _angle_slope(g, self, other, False),
         },
     ),
     "hypot": (

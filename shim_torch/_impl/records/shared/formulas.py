@@ -158,6 +158,11 @@ def differentiated(*tensors: Any) -> bool:
     return (_core.is_grad_enabled() and any(t.requires_grad for t in tensors)) or _core._is_dual_level_open()
 
 
+def alone_on_cuda(g: Any, *saved: Any) -> bool:
+    """Whether a gradient of a CUDA tensor may be one kernel, or added to its zeros in place: nobody looks on or differentiates it."""
+    return bool(_core.unseen_on_cuda(g)) and not differentiated(g, *saved)
+
+
 def widened(t: Any) -> Any:
     """``t`` in float32 where it is of half precision: what follows is rounded once, at its end."""
     return t.float() if t.dtype in NARROW else t

@@ -9,6 +9,7 @@ from typing import Any
 
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.activation_slopes import activation_slope
+from shim_torch._impl.records.shared.formulas import alone_on_cuda
 from shim_torch._impl.table.calls import shim, torch
 from shim_torch._impl.table.record import op
 
@@ -228,7 +229,7 @@ def prelu_backward(xp, grad_output, self, weight):
 
 
 def _glu_slope(g, self, dim):
-    if _core.unseen_on_cuda(g) and not _core.is_grad_enabled():
+    if alone_on_cuda(g, self):
         return shim.glu_backward(g, self, dim)
     a, b = self.chunk(2, dim)
     s = b.sigmoid()
