@@ -129,6 +129,23 @@ def test_errors_come_from_their_lines():
 
 
 @pytest.mark.usefixtures("_however_small")
+def test_what_is_whole_without_a_history_has_its_parts_with_one():
+    """A composite that was foreseen as one is called again, and is to record a history."""
+    first = torch.tensor([0])
+
+    def program(places, weight):
+        at, chosen = places[first], weight[first]
+        total = torch.zeros(2).index_add(0, at, chosen)
+        (total * total).sum().backward()
+        return chosen.requires_grad, weight.grad
+
+    compiled = torch.compile(program)
+    for _ in range(3):
+        wants, gradient = compiled(torch.tensor([1]), torch.tensor([3.0]).requires_grad_())
+        assert wants and gradient.tolist() == [6.0]
+
+
+@pytest.mark.usefixtures("_however_small")
 def test_reads_after_a_run_are_breaks():
     """Memory that what was deferred made is watched again once it ran."""
 

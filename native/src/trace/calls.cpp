@@ -114,7 +114,7 @@ void run_traced(Operator& op, Value* args, size_t n, Result& r) {
   Given given;
   if (TreeNode* node = known(*s, op, args, n, given)) return deferred(*s, *node, given, args, n, r);
   const bool whole = op.kind == Operator::Composite && foreseen_whole(*s, op, args, n);
-  if (op.kind != Operator::Composite || whole || s->tree().leaves.contains(&op))
+  if (op.kind != Operator::Composite || whole)
     if (Foreseen f = foreseen(*s, op, args, n, false, given); f.node) {
       if (whole) s->tree().leaves.insert(&op);
       return deferred(*s, *f.node, given, args, n, r, f.held);

@@ -24,7 +24,8 @@ Foreseen foreseen(Session&, Operator&, const Value* args, size_t n, bool writes,
 // A first call of much memory is deferred too, so that its memory is planned: from the first operator on with tensors of that many bytes.
 inline size_t foreseen_from = size_t(1) << 20;
 inline int64_t set_foreseen_from(int64_t bytes) { return int64_t(std::exchange(foreseen_from, size_t(bytes))); }
-// Of operators that are made of others: those whose kernel takes nearly every call. Where it does not, their bodies give the same later.
+// Whether an operator that is made of others may be foreseen as one: its kernel took it before, or takes nearly every call (where it
+// does not, its body gives the same later), and no part of it is to record history.
 bool foreseen_whole(const Session&, Operator&, const Value* args, size_t n);
 // Before an operator runs at once that will be learned: what was foreseen before it is no program, for the next call has a longer one.
 void end_foreseeing(Session&, Operator&, const Value* args, size_t n);
