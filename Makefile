@@ -55,7 +55,7 @@ lint: install-test
 	$(BIN)/mypy
 
 test: lint
-	cd tests && ../$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider .
+	cd tests && ../$(BIN)/python -m pytest -q -n 2 --dist worksteal -p no:cacheprovider .
 
 # Kernels over rows, then random schemas, stacks and lifetimes through the stable C ABI, under AddressSanitizer and UndefinedBehaviorSanitizer.
 # Then the installed package, through calls made from schemas and through changed files (docs/security.md).
