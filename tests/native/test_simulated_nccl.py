@@ -128,8 +128,8 @@ def test_gathered_memory_is_used_again_only_in_order(library, simulated, tmp_pat
     variables = kernel_variables(simulated)
     for found in together(library, 2, "gathers", tmp_path, dtype, module="device_streams", **variables):
         assert found["again"] > 20 and found["early"] == 0
-        # The first step does not know which block is the last.
-        for sizes in (found["kept"], found["peaks"]):
+        # The first step does not know which block is the last; its peak hangs on when its works, of which it sees the ends, are let go.
+        for sizes in (found["kept"], found["peaks"][1:]):
             assert sizes == sorted(sizes, reverse=True), found
         assert len(set(found["kept"][2:])) == 1 and found["reserved"] == 0, found
 
