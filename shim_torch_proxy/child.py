@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from shim_torch_proxy.hook import Token
 
 VARIABLE = "SHIM_TORCH_SCOPES"
-SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child_site")
+_OWN = os.path.dirname(os.path.abspath(__file__))
+FOLDER = os.path.dirname(_OWN)  # what sys.path has to name for us to be found
+SITE = os.path.join(_OWN, "child_site")
 KEY = "shim_torch_scopes"
 
 
@@ -30,10 +32,9 @@ class Scopes:
         self.entries = entries
 
     def __reduce__(self) -> tuple[Any, ...]:
-        folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         # The child's sys.path is not set up yet when it reads this.
         source = (
-            f"import sys\nif {folder!r} not in sys.path: sys.path.append({folder!r})\n"
+            f"import sys\nif {FOLDER!r} not in sys.path: sys.path.append({FOLDER!r})\n"
             f"from shim_torch_proxy.child import adopt\nadopt({self.entries!r})\n"
         )
         return exec, (source,)
@@ -67,7 +68,7 @@ def announce() -> None:
 
     state = {
         "python": [sys.implementation.cache_tag, os.path.realpath(sys.prefix)],
-        "folder": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        "folder": FOLDER,
         "scopes": hook.for_children(),
     }
     os.environ[VARIABLE] = json.dumps(state)

@@ -24,7 +24,7 @@ from shim_torch_proxy.cli import provide
 def hook() -> str:
     """The line for ``site``. Our installation and what it needs (NumPy, pybind11) are searched last."""
     sites = [place for place in sys.path if os.path.basename(place) in ("site-packages", "dist-packages")]
-    places = [os.path.dirname(os.path.dirname(os.path.abspath(child.__file__))), *map(os.path.abspath, sites)]
+    places = [child.FOLDER, *map(os.path.abspath, sites)]
     return (
         f"import json, os, sys; s = json.loads(os.environ.get({child.VARIABLE!r}) or 'null'); "
         "s and s['python'][0] == sys.implementation.cache_tag and ("

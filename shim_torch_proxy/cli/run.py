@@ -75,9 +75,8 @@ def main(
 
 def _stay_found() -> None:
     """Keeps our folder on ``sys.path``: in a source tree only its first entry names it, whose place is the script's folder's."""
-    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    if folder not in sys.path[1:]:
-        sys.path.append(folder)
+    if child.FOLDER not in sys.path[1:]:
+        sys.path.append(child.FOLDER)
 
 
 def report(status: dict[str, Any]) -> str:
