@@ -44,10 +44,9 @@ composite("matrix_power(Tensor self, int n) -> Tensor", out=True)(lambda self, n
 def _largest(sizes: Any) -> float:
     """One number for all matrices of a batch, also where ``vmap`` shows only one of them."""
     if type(sizes) is not _core.Tensor:
-        from shim_torch._impl.transforms.batching.tensors import BatchedTensor
+        from shim_torch._impl.transforms.batching.tensors import whole_batch
 
-        while isinstance(sizes, BatchedTensor):
-            sizes = sizes.value
+        sizes = whole_batch(sizes)
     return float(sizes.max())
 
 

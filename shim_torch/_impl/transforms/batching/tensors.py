@@ -40,13 +40,18 @@ def wider_than_target(name: str) -> str:
     )
 
 
+def whole_batch(x: Any) -> Any:
+    """The tensor that holds every item of every batch that ``x`` is one of."""
+    while isinstance(x, BatchedTensor):
+        x = x.value
+    return x
+
+
 def _agreed(x: Any, refusal: str) -> Any:
     """What our own operators read of an argument, to check it, where all items agree. A user's function may not ask."""
     if not is_own(sys._getframe(2)):
         raise RuntimeError(refusal)
-    while isinstance(x, BatchedTensor):
-        x = x.value
-    found = x.reshape(-1)
+    found = whole_batch(x).reshape(-1)
     if not found.numel() or not bool((found == found[0]).all()):
         raise RuntimeError(refusal)
     return found[0].item()
