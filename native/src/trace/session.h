@@ -189,6 +189,7 @@ class Session {
     void no_longer_used(uint32_t slot) const;
 
    private:
+    void watch_again(uint32_t slot) const;
     Session& session_;
     const std::vector<Ref<Storage>>& storages_;
     std::vector<uint32_t> slots_;

@@ -48,12 +48,15 @@ Session::NotWatched::NotWatched(Session& session, const std::vector<Ref<Storage>
 }
 
 Session::NotWatched::~NotWatched() {
-  for (uint32_t slot : slots_) no_longer_used(slot);
+  for (uint32_t slot : slots_) watch_again(slot);
 }
 
 void Session::NotWatched::no_longer_used(uint32_t slot) const {
-  const Ref<Storage>& s = storages_[slot];
-  if (s && s->use_count() > 1 && std::ranges::find(slots_, slot) != slots_.end()) session_.watch(*s);
+  if (std::ranges::find(slots_, slot) != slots_.end()) watch_again(slot);
+}
+
+void Session::NotWatched::watch_again(uint32_t slot) const {
+  if (const Ref<Storage>& s = storages_[slot]; s && s->use_count() > 1) session_.watch(*s);
 }
 
 }  // namespace shim::trace
