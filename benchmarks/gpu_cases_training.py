@@ -148,4 +148,10 @@ def captured(torch: Any, model: Any, rows: Any, loss: Callable[[Any], Any]) -> C
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step()
-    return graph.replay
+
+    def replay(
+        kept: Any = (model, optimizer),
+    ) -> None:  # the graph knows only addresses: what it writes to lives as long
+        graph.replay()
+
+    return replay
