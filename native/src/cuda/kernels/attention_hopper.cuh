@@ -65,24 +65,40 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
   __syncthreads();
   int done = 0;    // tiles of the parts before
   u32 parity = 0;  // of the queries' barriers
+  // The parts of the mask that belong to a tile come nearer, to where its readers find them soon.
+  const auto fetch_mask = [&](int tile, const Part& part) {
+    constexpr int kBytes = MASK == 1 ? 1 : 2, kLine = 128;
+    if (!HELD) return;
+    const int at = (tile - done) * SPAN;
+    const char* const from =
+        static_cast<const char*>(mask) + (part.line / heads * sm.batch + part.line % heads * sm.head + at) * kBytes;
+    for (int row = first_of(part) + threadIdx.x % 32, i = 0; i < GROUPS * 2; ++i, row += 32)
+#pragma unroll
+      for (int byte = 0; byte < SPAN * kBytes; byte += kLine)
+        if (row < rows && at + byte / kBytes < cols)
+          asm volatile("prefetch.global.L2 [%0];" ::"l"(from + row * sm.row * kBytes + byte));
+  };
   const auto fetch = [&](const TensorMap* from, u32 to, u32 barrier, int tile, const Part& part) {
     if (tile >= STAGES) wait_for(read + barrier, u32(tile / STAGES - 1) & 1);
-    if (ALONE || threadIdx.x % 32 == 0)
+    if (threadIdx.x % 32 == 0)
       fetch_tile<SPAN>(to + u32(tile % STAGES) * kTile, from, there + barrier, (tile - done) * SPAN,
           part.line % heads / group, part.line / heads);
   };
-  const auto fetch_keys = [&](int tile, const Part& part) { fetch(&k, ks, of_keys(tile), tile, part); };
+  const auto fetch_keys = [&](int tile, const Part& part) {
+    fetch(&k, ks, of_keys(tile), tile, part);
+    fetch_mask(tile, part);
+  };
   const auto fetch_values = [&](int tile, const Part& part) { fetch(&v, vs, of_values(tile), tile, part); };
   const auto fetch_queries = [&](const Part& part) {
     fetch_tile<GROUPS * 64>(base, &q, asked, first_of(part), part.line % heads, part.line / heads);
   };
   if (ALONE && threadIdx.x >= GROUPS * 128) {
     registers_given<24>();
-    if (threadIdx.x != GROUPS * 128) return;
+    if (threadIdx.x >= GROUPS * 128 + (HELD ? 32 : 1)) return;
     for (int place = blockIdx.x; place < blocks * lines; place += gridDim.x, parity ^= 1) {
       const Part part = part_at(place);
       if (place != blockIdx.x) wait_for(answered, parity ^ 1);
-      fetch_queries(part);
+      if (threadIdx.x % 32 == 0) fetch_queries(part);
       const int end = done + tiles_of(first_of(part) + GROUPS * 64);
       for (int tile = done; tile < end; ++tile) {
         fetch_keys(tile, part);
@@ -145,6 +161,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
         fetch_values(tile, part);
       }
     }
+    Masked masked;
     float most[2], total[2] = {}, rest[2];
     most[0] = most[1] = -__int_as_float(0x7f800000);
 #pragma unroll
@@ -154,9 +171,10 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
     if (ALONE) turn_of(own_group);
     score(s, ks + u32(done % STAGES) * kTile);
     if (ALONE) turn_to((own_group + 1) % GROUPS);
+    look_at_mask(masked, p, 0);
     finished<0>(s);
     was_read(read + of_keys(done));
-    weigh(s, p, 0, edge(0), most, total, rest);
+    weigh(s, masked, p, 0, edge(0), most, total, rest);
     pack_weights(s, weights, drops, line, rows, cols, own, 0);
     for (int j = 0; j + 1 < tiles; ++j) {
       const int here = done + j, next = here + 1;
@@ -172,9 +190,10 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
         if (j + STAGES < all_tiles) fetch_keys(j + STAGES, part);
         if (j && j - 1 + STAGES < all_tiles) fetch_values(j - 1 + STAGES, part);
       }
+      look_at_mask(masked, p, (j + 1) * SPAN);
       finished<1>(s);
       was_read(read + of_keys(next));
-      weigh(s, p, (j + 1) * SPAN, edge((j + 1) * SPAN), most, total, rest);
+      weigh(s, masked, p, (j + 1) * SPAN, edge((j + 1) * SPAN), most, total, rest);
       finished<0>(sums);
       was_read(read + of_values(here));
       keep_weights();

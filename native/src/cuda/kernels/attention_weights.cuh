@@ -12,12 +12,32 @@ struct Place {
   int row, rows, cols;
   float factor;
 };
+// What a mask adds to a thread's scores, where two neighbours are one load: asked for before the scores are there, for it comes from far.
+#define HELD (MASK && PAIRS)
+struct Masked {
+  u32 words[HELD ? 2 : 1][HELD ? SPAN / 8 : 1];
+};
+__device__ inline void look_at_mask(Masked& m, const Place& p, int at) {
+#if HELD
+  using Pair = pick<MASK == 1, u16, u32>::type;
+  const int left = p.cols - at - threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = p.row + half * 8;
+    const Pair* from = reinterpret_cast<const Pair*>(
+                           static_cast<const char*>(p.mask) + (row * p.mask_row + at) * i64(sizeof(Pair) / 2)) +
+                       threadIdx.x % 4;
+#pragma unroll
+    for (int n = 0; n < SPAN / 8; ++n) m.words[half][n] = row < p.rows && n * 8 < left ? __ldg(from + n * 4) : 0;
+  }
+#endif
+}
 // Scores of 64 x SPAN become weights, with what each row's are counted from: the greatest so far, or a little less, for then what sums were
 // stays as it is. Otherwise it must be multiplied by `rest`.
 // `edge`: some of them are past the last key or, with CAUSAL, past their query.
 template <bool edge>
-__device__ inline void weigh(
-    float (&s)[SPAN / 2], const Place& p, int at, float (&most)[2], float (&total)[2], float (&rest)[2]) {
+__device__ inline void weigh(float (&s)[SPAN / 2], const Masked& m, const Place& p, int at, float (&most)[2],
+    float (&total)[2], float (&rest)[2]) {
   constexpr float kRise = 8;  // weights up to 2^8, which both types of 16 bits hold as precisely
   const float low = -__int_as_float(0x7f800000), kLog2 = 1.44269504088896340736f;
   const int lane = threadIdx.x % 32;
@@ -29,40 +49,28 @@ __device__ inline void weigh(
     for (int n = 0; n < SPAN / 8; ++n) {
       const int col = at + n * 8 + lane % 4 * 2;
       float* const x = s + 4 * n + 2 * half;
-      if (MASK && row < p.rows && col < p.cols) {
-        const i64 place = row * p.mask_row + col * p.mask_col;
-        T added[2];
-        u8 seen[2];
-        if (MASK == 1) {
-          const u8* from = static_cast<const u8*>(p.mask) + place;
-          if (PAIRS) {
-            const u16 both = *reinterpret_cast<const u16*>(from);
-            seen[0] = u8(both);
-            seen[1] = u8(both >> 8);
-          } else {
-            seen[0] = from[0];
-            seen[1] = col + 1 < p.cols ? from[p.mask_col] : u8(0);
-          }
-        } else {
-          const T* from = static_cast<const T*>(p.mask) + place;
-          if (PAIRS) {
-            const u32 both = *reinterpret_cast<const u32*>(from);
-            added[0].v = u16(both);
-            added[1].v = u16(both >> 16);
-          } else {
-            added[0] = from[0];
-            added[1] = col + 1 < p.cols ? from[p.mask_col] : T{0};
-          }
-        }
+#if HELD
+      const u32 word = m.words[half][n];
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        if (MASK == 1)
+          x[e] = u8(word >> 8 * e) ? x[e] * p.factor : low;
+        else
+          x[e] = x[e] * p.factor + widen(T{u16(word >> 16 * e)}) * kLog2;
+      }
+#elif MASK
+      if (row < p.rows)
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
+          if (col + e >= p.cols) continue;
+          const i64 place = row * p.mask_row + (col + e) * p.mask_col;
           x[e] *= p.factor;
           if (MASK == 1)
-            x[e] = seen[e] ? x[e] : low;
+            x[e] = static_cast<const u8*>(p.mask)[place] ? x[e] : low;
           else
-            x[e] += widen(added[e]) * kLog2;
+            x[e] += widen(static_cast<const T*>(p.mask)[place]) * kLog2;
         }
-      }
+#endif
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         if (edge && (col + e >= p.cols || (CAUSAL && col + e > row))) x[e] = low;
@@ -89,12 +97,12 @@ __device__ inline void weigh(
     total[half] = total[half] * rest[half] + sum;
   }
 }
-__device__ inline void weigh(
-    float (&s)[SPAN / 2], const Place& p, int at, bool edge, float (&most)[2], float (&total)[2], float (&rest)[2]) {
+__device__ inline void weigh(float (&s)[SPAN / 2], const Masked& m, const Place& p, int at, bool edge, float (&most)[2],
+    float (&total)[2], float (&rest)[2]) {
   if (edge)  // a way of its own: comparing each place costs a third of the loop
-    weigh<true>(s, p, at, most, total, rest);
+    weigh<true>(s, m, p, at, most, total, rest);
   else
-    weigh<false>(s, p, at, most, total, rest);
+    weigh<false>(s, m, p, at, most, total, rest);
 }
 __device__ inline void pack_weights(const float (&s)[SPAN / 2], u32 (&w)[SPAN / 16][4], const Drops& drops, i64 line,
     int rows, int cols, int row, int at) {
