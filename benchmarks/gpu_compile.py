@@ -9,6 +9,7 @@ long is left out, and said to be.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import select
 import statistics
@@ -50,6 +51,7 @@ def measured(torch: Any, row: str, way: str) -> dict[str, Any]:
     """One way of one row."""
     make, calls = ROWS[row]
     torch.manual_seed(0)
+    gc.collect()  # what the way before left in cycles is not this one's memory
     torch.cuda.reset_peak_memory_stats()
     work, after = make(torch)
     optimizer_step = after if callable(after) else None

@@ -255,6 +255,7 @@ def test_narrow_scores(simulated):
         "streams",
         "replays",
         "fed_back",
+        "filled_elsewhere",
         "graph_training",
         "graph_optimizers",
         "first_call",
@@ -264,7 +265,7 @@ def test_compiled_functions(simulated, part):
     run(simulated, f"import compiled_checks; compiled_checks.{part}()")
 
 
-@pytest.mark.parametrize("part", ["planned", "planned_graphs", "planned_without_breaks"])
+@pytest.mark.parametrize("part", ["planned", "planned_graphs", "planned_without_breaks", "graphs_after_it"])
 def test_first_calls(simulated, part):
     run(simulated, f"import first_call_checks; first_call_checks.{part}()")
 

@@ -31,6 +31,20 @@ template <class F> void each_parameter(const Value& v, F&& visit) {
     visit(*p);
 }
 
+// Storages whose first step fills them.
+std::vector<bool> filled_first(const Steps& steps) {
+  std::vector<bool> met(steps.storages.size()), filled(steps.storages.size());
+  for (const Step& step : steps.steps) {
+    if (const TensorRef* r = tensor(step, 0); r && fills(*step.op) && !met[size_t(r->storage)]) {
+      const size_t bytes = steps.storages[size_t(r->storage)].nbytes, size = itemsize(r->dtype);
+      filled[size_t(r->storage)] =
+          !r->offset && size_t(r->numel()) * size == bytes && storage_bytes(r->sizes, r->strides, size) == bytes;
+    }
+    for (const Value& v : step.args) each_tensor(v, [&](const TensorRef& r) { met[size_t(r.storage)] = true; });
+  }
+  return filled;
+}
+
 size_t tensors_of(const Step& step) {
   size_t n = 0;
   for (const Value& v : step.args) each_tensor(v, [&](const TensorRef&) { ++n; });
@@ -94,12 +108,13 @@ Replay::Replay(Ref<Program> program, Ref<GraphMemory> memory, int calls_before)
           written[size_t(r.storage)] = true;
           if (steps.storages[size_t(r.storage)].origin != StorageSlot::made) changed_.push_back(r.storage);
         });
+  const std::vector<bool> filled = filled_first(steps);
   bool first = true;
   for (size_t s = 0; s < steps.storages.size(); ++s) {
     const StorageSlot& slot = steps.storages[s];
     if (slot.origin == StorageSlot::constant) constants_.push_back(int32_t(s));
     if (std::ranges::find(on_cpu_, int32_t(s)) != on_cpu_.end()) continue;
-    if (slot.origin == StorageSlot::input) inputs_.push_back({int32_t(s), nullptr, written[s], false, {}});
+    if (slot.origin == StorageSlot::input) inputs_.push_back({int32_t(s), nullptr, written[s], filled[s], false, {}});
     if (!slot.device.is_cuda()) give_up("it has tensors of " + to_string(slot.device));
     if (!first && slot.device != device_) give_up("it has tensors of several devices");
     device_ = slot.device;
@@ -142,7 +157,8 @@ uint64_t Replay::kernels_of_renewing() const {
 // Which inputs are elsewhere than before. A graph that read such a one in its place is given up, for another capture.
 void Replay::look_at(Storages storages) {
   for (Input& i : inputs_) {
-    const Storage& s = *storages[size_t(i.storage)];
+    const Ref<Storage>& given = storages[size_t(i.storage)];
+    const Storage& s = *given;
     void* at = s.data();
     const bool elsewhere = i.address && i.address != at;
     i.address = at;
@@ -154,7 +170,8 @@ void Replay::look_at(Storages storages) {
       i.moves = true;
       graph_ = {};
     }
-    if (calls_ >= calls_before_ && i.moves && i.written) last_was_ = kMovesAndWrites;
+    const bool written_after = i.filled && std::ranges::find(given_, given) == given_.end();
+    if (calls_ >= calls_before_ && i.moves && i.written && !written_after) last_was_ = kMovesAndWrites;
   }
 }
 
@@ -250,15 +267,17 @@ void Replay::renew(Storages storages, std::span<const Scalar> parameters) {
 
 void Replay::replay(Storages storages) {
   const int device = device_.index < 0 ? 0 : device_.index;
-  for (const Input& i : inputs_) {  // one of them may be what the last run gave
-    if (!i.moves) continue;
-    cuda::copy_bytes(
-        i.own->data(), storages[size_t(i.storage)]->data(), i.own->nbytes(), device, cuda::current_stream(device));
+  const auto copied = [&](const Input& i, void* to, const void* from) {
+    cuda::copy_bytes(to, from, i.own->nbytes(), device, cuda::current_stream(device));
     ++counts_.copied;
-  }
+  };
+  for (const Input& i : inputs_)  // one of them may be what the last run gave
+    if (i.moves && !i.filled) copied(i, i.own->data(), storages[size_t(i.storage)]->data());
   make_stale();
   if (numbers_) numbers_->upload(cuda::current_stream(device));
   graph_->launch();
+  for (const Input& i : inputs_)
+    if (i.moves && i.filled) copied(i, storages[size_t(i.storage)]->data(), i.own->data());
   for (const auto& [slot, memory] : kept_) {
     auto* part = new Part{graph_, memory, this};
     auto given = make<Storage>(memory->data(), memory->nbytes(), device_, drop_part, part);

@@ -1,6 +1,7 @@
 #pragma once
 // A program as one CUDA graph: mode "reduce-overhead". The graph reads inputs where they were when it was captured; those that are
-// elsewhere from call to call are copied to a place of their own. What it gives lies in its memory, which the next replay writes again.
+// elsewhere from call to call are copied to a place of their own, or from there, if the program fills them. What it gives lies in its memory,
+// which the next replay writes again.
 // Operators that renew numbers (ops/traits.h) give it theirs before each replay, and may have tensors on the CPU: counts of steps.
 #include <memory>
 
@@ -38,6 +39,7 @@ class Replay : public RefCounted {
     int32_t storage;
     void* address = nullptr;  // where it was in the call before
     bool written = false;     // by the program
+    bool filled = false;      // all of it, before anybody reads it
     bool moves = false;       // it was elsewhere once
     Ref<Storage> own;         // the graph's place for one that moves
   };
