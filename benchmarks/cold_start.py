@@ -26,7 +26,7 @@ sys.path.insert(0, {here!r})
 name, dtype, library = sys.argv[1:]
 if library == "ours":
     from compat import enable_torch_proxy
-    enable_torch_proxy(scope={{"kernel_workloads", "transformers", "liger_kernel", "triton"}})
+    enable_torch_proxy(scope={{"kernel_workloads", "transformers", "accelerate", "safetensors", "liger_kernel", "triton"}})
 import kernel_workloads as work
 work.enable(False)  # whose torch it is was said above
 if name.startswith("llama"):

@@ -28,7 +28,16 @@ def enable(ours: bool) -> None:
         from compat import enable_torch_proxy
 
         enable_torch_proxy(
-            scope={"kernel_workloads", "transformers", "liger_kernel", "triton", "torchvision", "__main__"}
+            scope={
+                "kernel_workloads",
+                "transformers",
+                "accelerate",
+                "safetensors",
+                "liger_kernel",
+                "triton",
+                "torchvision",
+                "__main__",
+            }
         )
     import torch as found
 

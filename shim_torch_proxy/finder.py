@@ -116,6 +116,8 @@ class ScopeFinder:
             if not (waiting or self.exposed()):
                 if name := _asked_of_ours():
                     raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+                if fullname == "torch._C":
+                    _check_libraries()
                 return None
             found = torch_spec(fullname, self.begin if waiting else None)
             if found is None and (error := modules.unsupported(fullname)) is not None:
@@ -234,6 +236,18 @@ class ScopeFinder:
                 return loader.create_module(spec)
 
         vars(loader)["create_module"] = create_module
+
+
+def _check_libraries() -> None:
+    """ImportError where PyTorch is imported, and the names of its libraries are taken: the linker would give it ours."""
+    stand_ins = sys.modules.get("shim_torch._impl.native.stand_ins")
+    if stand_ins is not None and stand_ins.loaded():
+        raise ImportError(
+            "a module out of scope imports PyTorch, whose libraries cannot be loaded any more: compiled libraries in scope use "
+            "shim-torch's in this process. Name that module (the last one of this traceback that is not torch) in "
+            "enable_torch_proxy()'s scope as well, or import it before",
+            name="torch._C",
+        )
 
 
 def _asked_of_ours() -> str | None:

@@ -140,6 +140,32 @@ def test_beside_a_real_libtorch(tmp_path, library):
     assert "PyTorch's own library" in done.stdout, done.stderr
 
 
+def test_before_a_real_libtorch(tmp_path, library):
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("from torch._C import *")
+    (tmp_path / "torch" / "_C.py").write_text("")
+    (tmp_path / "out_of_scope.py").write_text("import torch")
+    done = run(
+        f"""
+        import sys
+        from compat import enable_torch_proxy
+        enable_torch_proxy("in_scope")
+        import shim_torch
+        sys.path.insert(0, {str(tmp_path)!r})
+        import out_of_scope  # PyTorch, beside ours
+        for name in ("out_of_scope", "torch", "torch._C"):
+            del sys.modules[name]
+        shim_torch.ops.load_library({str(library)!r})
+        try:
+            import out_of_scope
+        except ImportError as error:
+            print(error)
+        """,
+        tmp_path,
+    )
+    assert "Name that module" in done.stdout, done.stderr
+
+
 def test_handles_may_outlive_the_interpreter(library, tmp_path):
     done = run(
         f"""

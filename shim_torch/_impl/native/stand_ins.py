@@ -30,6 +30,11 @@ def real_libtorch() -> str | None:
     return None
 
 
+def loaded() -> bool:
+    """Whether :func:`load` ran in this process."""
+    return bool(_loaded)
+
+
 def load() -> None:
     """Makes the stand-ins answer for libtorch in this process; does nothing the second time.
 
