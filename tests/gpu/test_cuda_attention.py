@@ -37,10 +37,12 @@ def test_values_and_gradients(lengths, causal, size, dtype, seeded):
 
 @pytest.mark.parametrize("dtype", CLOSE, ids=str)
 @pytest.mark.parametrize("size", (64, 128))
-@pytest.mark.parametrize("lengths", ((65, 1), (128, 128), (300, 515), (129, 1000), (1000, 129)), ids=str)
+@pytest.mark.parametrize(
+    "lengths", ((65, 1), (128, 128), (300, 515), (129, 1000), (1000, 129), (1, 2048), (50, 601)), ids=str
+)
 @pytest.mark.parametrize("kind", ("whole", "causal", "truth", "odd truth", "numbers", "column", "dropout"))
 def test_tiles(kind, lengths, size, dtype, seeded):
-    """Of more than 64 queries, which Hopper's kernel takes: ends of tiles, masks that are read in pairs and one at a time."""
+    """Of more than 64 queries or many keys, which Hopper's kernel takes: ends of tiles, masks that are read in pairs and one at a time."""
     rows, cols = lengths
     q, k, v = (torch.randn(2, h, n, size).to(dtype) for h, n in ((4, rows), (2, cols), (2, cols)))
     mask = None

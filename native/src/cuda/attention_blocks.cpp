@@ -26,7 +26,8 @@ int hopper_processors(int device) {
 
 // Blocks that share a multiprocessor hide each other's beginnings and ends; those that are alone have the registers for larger tiles.
 AttentionBlocks attention_blocks(const AttentionShape& shape, int processors) {
-  if (shape.size == 128) return {2, 1, 128, 2};
+  // Few queries wait for keys and values alone: a third tile of them is on its way.
+  if (shape.size == 128) return shape.rows <= 64 ? AttentionBlocks{1, 1, 128, 3} : AttentionBlocks{2, 1, 128, 2};
   const AttentionBlocks shared{2, 2, 64, 3}, large{3, 1, 128, shape.causal ? 2 : 3}, alone{2, 1, 128, 3};
   if (shape.picky) return shared;  // what a mask or draws take of the registers is too much for the others
   // As measured on an H200: a round of blocks takes `weight` for each key and for its beginning and end, which are worth `ends` keys. Causal ones

@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
     fetch_tile<GROUPS * 64>(base, &q, asked, first_of(part), part.line % heads, part.line / heads);
   };
   if (ALONE && threadIdx.x >= GROUPS * 128) {
-    registers_given<24>();
+    if (GROUPS > 1) registers_given<24>();
     if (threadIdx.x >= GROUPS * 128 + (HELD ? 32 : 1)) return;
     for (int place = blockIdx.x; place < blocks * lines; place += gridDim.x, parity ^= 1) {
       const Part part = part_at(place);
@@ -108,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
     }
     return;
   }
-  if (ALONE) registers_taken<TAKEN>();
+  if (ALONE && GROUPS > 1) registers_taken<TAKEN>();
   const int lane = threadIdx.x % 32, own_group = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0),
             own_warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
   const bool fetches = !ALONE && own_warp == GROUPS * 4 - 4;
