@@ -111,10 +111,18 @@ def storage_type(self: Any) -> Any:
 
 
 def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """A tensor of ``data``, copied, with this tensor's dtype and device unless others are given."""
+    """A tensor of ``data``, copied, with this tensor's dtype and device unless others are given.
+
+    Errors: TypeError for a ``dtype``, ``device`` or ``requires_grad`` of another type
+    """
+    from shim_torch._impl.table.arguments import as_dtype, need_bool, need_device, need_dtype
     from shim_torch._impl.tensor.from_data import tensor
 
-    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    dtype, device = self.dtype if dtype is None else as_dtype(dtype), self.device if device is None else device
+    need_dtype(dtype, "new_tensor", "dtype")
+    need_device(device, "new_tensor")
+    need_bool(requires_grad, "new_tensor", "requires_grad", None)
+    return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def new(self: Any, *args: Any, **kwargs: Any) -> Any:

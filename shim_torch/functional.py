@@ -55,9 +55,7 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 @_overridable
 def broadcast_tensors(*tensors: Any) -> Any:
     """All tensors expanded to their common shape; one of that shape is itself."""
-    for i, t in enumerate(tensors):
-        if not isinstance(t, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {_arguments.type_name(t)}")
+    _arguments.need_tensors(tensors)
     shape = tuple(_core.broadcast_shapes([t.shape for t in tensors]))
     return tuple(t if tuple(t.shape) == shape else t.expand(shape) for t in tensors)
 
@@ -96,6 +94,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
         _warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+    else:
+        _arguments.need_str(indexing, "meshgrid", "indexing", None)
     _arguments.need_tensors(given)
     return tuple(_aten.meshgrid.indexing(given, indexing="ij" if indexing is None else indexing))
 
@@ -156,7 +156,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     if p in ("fro", None):
         p = 2
     elif isinstance(p, str):
-        dims = (0, 1) if dim is None else dim
+        dims = (0, 1) if dim is None else [dim] if isinstance(dim, int) else dim
         return _linalg().matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
     return _linalg().vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 

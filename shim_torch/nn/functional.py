@@ -12,6 +12,7 @@ from shim_torch._impl.nn.calls import _overridden, _overridden_one, _override
 from shim_torch._impl.nn.calls import operators as _operators
 from shim_torch._impl.nn.embedding_bag import embedding_bag as embedding_bag
 from shim_torch._impl.nn.linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
+from shim_torch._impl.table import arguments as _arguments
 from shim_torch._impl.table.calls import torch as _torch
 from shim_torch._impl.table.operators import functions as _table
 
@@ -172,7 +173,8 @@ dropout1d, dropout2d, dropout3d = map(_channel_dropout, (1, 2, 3))
 
 def _row_of_padding(padding_idx: int, rows: int) -> int:
     """The number of the row that gets no gradient, counted from the first."""
-    if padding_idx not in range(-rows, rows):
+    _arguments.need_int(padding_idx, "embedding", "padding_idx", 3)
+    if not -rows <= padding_idx < rows:
         raise AssertionError("Padding_idx must be within num_embeddings")
     return padding_idx % rows
 
@@ -189,6 +191,7 @@ def embedding(
     """Rows of ``weight`` by index."""
     if _overridden(input, weight):
         return _override(embedding, 2, input, weight)
+    _arguments.need_tensor(weight, "embedding", "weight", 1)
     row = -1 if padding_idx is None else _row_of_padding(padding_idx, weight.size(0))
     if max_norm is not None:
         _aten().embedding_renorm_(weight.detach(), input, max_norm, norm_type)
@@ -199,7 +202,9 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     """Pads the last dims: pairs (before, after) from the last dim on; modes constant, reflect, replicate, circular."""
     if _overridden_one(input):
         return _override(globals()["pad"], 2, input)
-    return _aten().pad(input, tuple(pad), mode, value)
+    if not isinstance(pad, (list, tuple)):
+        _arguments.refuse_type(pad, "pad", "pad", 2, "tuple of ints")
+    return _aten().pad(input, pad, mode, value)
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:

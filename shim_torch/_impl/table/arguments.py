@@ -23,7 +23,8 @@ def as_dtype(given: Any) -> Any:
     return _PYTHON_TYPES.get(given, given) if isinstance(given, type) else given
 
 
-def _refuse(value: Any, function: str, argument: str, position: int | None, wanted: str) -> None:
+def refuse_type(value: Any, function: str, argument: str, position: int | None, wanted: str) -> None:
+    """Raises the TypeError that says what the argument must be, and what was given."""
     where = "" if position is None else f" (position {position})"
     raise TypeError(f"{function}(): argument '{argument}'{where} must be {wanted}, not {type_name(value)}")
 
@@ -31,14 +32,14 @@ def _refuse(value: Any, function: str, argument: str, position: int | None, want
 def need_tensor(value: Any, function: str, argument: str = "input", position: int | None = 1) -> None:
     """TypeError unless ``value`` is a tensor, or something that answers ``__torch_function__`` as one."""
     if not isinstance(value, _core.TensorBase) and not hasattr(type(value), "__torch_function__"):
-        _refuse(value, function, argument, position, "Tensor")
+        refuse_type(value, function, argument, position, "Tensor")
 
 
 def need_tensors(values: Any) -> None:
     """TypeError unless every element of a function's first argument is a tensor."""
     for i, t in enumerate(values):
         if not isinstance(t, _core.TensorBase):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(t)}")
 
 
 def refuse_one(value: Any, function: str) -> Any:
@@ -52,25 +53,31 @@ def refuse_one(value: Any, function: str) -> Any:
 def need_bool(value: Any, function: str, argument: str, position: int | None = 1) -> None:
     """TypeError unless ``value`` is True or False."""
     if not isinstance(value, bool):
-        _refuse(value, function, argument, position, "bool")
+        refuse_type(value, function, argument, position, "bool")
 
 
 def need_int(value: Any, function: str, argument: str, position: int | None = 1) -> None:
     """TypeError unless ``value`` is an integer: Python's, NumPy's or a tensor of one; True and False are none."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        _refuse(value, function, argument, position, "int")
+        refuse_type(value, function, argument, position, "int")
 
 
 def need_dtype(value: Any, function: str, argument: str, position: int | None = None) -> None:
     """TypeError unless ``value`` is a torch.dtype."""
     if not isinstance(value, _core.dtype):
-        _refuse(value, function, argument, position, "torch.dtype")
+        refuse_type(value, function, argument, position, "torch.dtype")
+
+
+def need_device(value: Any, function: str, argument: str = "device", position: int | None = None) -> None:
+    """TypeError unless ``value`` is what a device is made of: a torch.device, a string or the number of a GPU."""
+    if isinstance(value, bool) or not isinstance(value, (_core.device, str, int)):
+        refuse_type(value, function, argument, position, "torch.device")
 
 
 def need_str(value: Any, function: str, argument: str, position: int | None = 1) -> None:
     """TypeError unless ``value`` is a string."""
     if not isinstance(value, str):
-        _refuse(value, function, argument, position, "str")
+        refuse_type(value, function, argument, position, "str")
 
 
 def need_two(dims: Any) -> None:

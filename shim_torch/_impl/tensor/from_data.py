@@ -9,7 +9,7 @@ import numpy as np
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.warnings import warn_once
-from shim_torch._impl.table.arguments import as_dtype
+from shim_torch._impl.table.arguments import as_dtype, need_bool, need_device, need_dtype
 from shim_torch._impl.table.calls import aten
 from shim_torch._impl.tensor.from_memory import (
     from_array,
@@ -25,10 +25,18 @@ Tensor = _core.Tensor
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "tensor"]
 
 
-def _device(device: Any) -> Any:
+def _device(function: str, device: Any) -> Any:
     if device is None:
         return _core._default_device()  # None where none was set: tensors and arrays stay where they are
+    need_device(device, function)
     return device if isinstance(device, _core.device) else _core.device(device)
+
+
+def _dtype(function: str, dtype: Any) -> Any:
+    dtype = as_dtype(dtype)
+    if dtype is not None:
+        need_dtype(dtype, function, "dtype")
+    return dtype
 
 
 _NOTHING: Any = object()  # stands for data that was not given
@@ -54,7 +62,9 @@ def tensor(
         raise NotImplementedError(
             "torch.tensor: argument 'names' is not supported by shim-torch: there are no named tensors"
         )
-    device = _device(device)
+    device, dtype = _device("tensor", device), _dtype("tensor", dtype)
+    need_bool(requires_grad, "tensor", "requires_grad", None)
+    need_bool(pin_memory, "tensor", "pin_memory", None)
     if isinstance(data, Tensor):
         import warnings
 
@@ -63,7 +73,7 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             stacklevel=2,
         )
-        made = data.detach().clone().to(device=device, dtype=as_dtype(dtype))
+        made = data.detach().clone().to(device=device, dtype=dtype)
     elif _core._len_torch_dispatch_stack():
         made = _shown_to_modes(_unseen(data, dtype), device)
     else:
@@ -91,7 +101,7 @@ def as_tensor(data: Any = _NOTHING, *, dtype: Any = None, device: Any = None) ->
     """``data`` as a tensor, sharing memory where it can (tensors, NumPy and CuPy arrays, DLPack)."""
     if data is _NOTHING:
         raise _lacks("as_tensor", "data")
-    device, dtype = _device(device), as_dtype(dtype)
+    device, dtype = _device("as_tensor", device), _dtype("as_tensor", dtype)
     if isinstance(data, Tensor):
         return data.to(device=device, dtype=dtype)
     if isinstance(data, np.ndarray):
@@ -151,8 +161,11 @@ def asarray(
     """
     if obj is _NOTHING:
         raise _lacks("asarray", "obj")
-    dtype = as_dtype(dtype)
-    given = _device(device)
+    dtype = _dtype("asarray", dtype)
+    given = _device("asarray", device)
+    for name, flag in (("copy", copy), ("requires_grad", requires_grad)):
+        if flag is not None:
+            need_bool(flag, "asarray", name, None)
     made = _shared(obj, dtype, copy)
     if made is None:
         if copy is False:

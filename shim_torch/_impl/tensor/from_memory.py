@@ -9,7 +9,7 @@ import numpy as np
 from shim_torch._impl.native import _core
 from shim_torch._impl.surface import naming
 from shim_torch._impl.surface.warnings import warn_once
-from shim_torch._impl.table.arguments import need_dtype
+from shim_torch._impl.table.arguments import need_bool, need_dtype, need_int
 from shim_torch._impl.table.calls import aten
 
 Tensor = _core.Tensor
@@ -51,9 +51,13 @@ def from_numpy(ndarray: Any) -> Any:
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
     """A 1-d tensor over a buffer's memory: ``count`` elements (all that are left if negative) from byte ``offset`` on.
 
-    Errors: ValueError where the buffer does not hold them, RuntimeError where its memory is not contiguous.
+    Errors: ValueError where the buffer does not hold them, RuntimeError where its memory is not contiguous,
+    TypeError for a ``count`` or ``offset`` that is no integer.
     """
     need_dtype(dtype, "frombuffer", "dtype")
+    need_int(count, "frombuffer", "count", None)
+    need_int(offset, "frombuffer", "offset", None)
+    need_bool(requires_grad, "frombuffer", "requires_grad", None)
     try:
         view = memoryview(buffer)
     except TypeError:

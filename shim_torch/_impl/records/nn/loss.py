@@ -110,8 +110,12 @@ def huber_loss(self, target, reduction, delta):
 def kl_div(self, target, reduction, log_target):
     """t · (log t - x) for log chances x and targets t.
 
+    Dtypes:  floats, of both (RuntimeError)
+
     ``log_target``: ``target`` has log t. ``reduction``: 0 none, 1 mean, 2 sum.
     """
+    if not target.is_floating_point():
+        raise RuntimeError(f"kl_div: {'Complex' if target.is_complex() else 'Integral'} inputs not supported.")
     if log_target:
         return reduced_loss(target.exp() * (target - self), reduction)
     return reduced_loss(torch.xlogy(target, target) - target * self, reduction)

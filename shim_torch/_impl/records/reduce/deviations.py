@@ -47,6 +47,12 @@ def _std_mean_grad(g0, g1, self, result0, dim, correction, keepdim):
     return _with_mean(found, g1, self, dim, keepdim)
 
 
+def _real_correction(correction):
+    if isinstance(correction, complex):
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    return 1 if correction is None else correction
+
+
 def _warn_of_freedom(name, degrees):
     if degrees <= 0:
         warnings.warn(
@@ -84,7 +90,7 @@ def var(xp, self, dim, correction, keepdim):
 
     ``correction`` is 1 where none is given; ``unbiased`` stands for 1 (True) or 0. A warning where N <= correction.
     """
-    c = 1 if correction is None else correction
+    c = _real_correction(correction)
     _warn_of_freedom("var", reduced_count(self.shape, dim) - c)
     with _quiet(xp):
         return self.var(axis=axes_of(dim, self.ndim), ddof=c, keepdims=keepdim)
@@ -106,7 +112,7 @@ def std(xp, self, dim, correction, keepdim):
 
     ``correction`` is 1 where none is given; ``unbiased`` stands for 1 (True) or 0. A warning where N <= correction.
     """
-    c = 1 if correction is None else correction
+    c = _real_correction(correction)
     _warn_of_freedom("std", reduced_count(self.shape, dim) - c)
     with _quiet(xp):
         return self.std(axis=axes_of(dim, self.ndim), ddof=c, keepdims=keepdim)
@@ -114,7 +120,7 @@ def std(xp, self, dim, correction, keepdim):
 
 def _of_both(name, self, dim, correction, keepdim):
     """The deviation of ``name``_mean, whose warning says so."""
-    degrees = reduced_count(self.shape, dim) - (1 if correction is None else correction)
+    degrees = reduced_count(self.shape, dim) - _real_correction(correction)
     with warnings.catch_warnings() if degrees <= 0 else contextlib.nullcontext():
         if degrees <= 0:
             warnings.simplefilter("ignore")

@@ -264,7 +264,10 @@ def complex_(xp, real, imag):
 
 
 def _index_dtype(name: str) -> Any:
-    def rule(dtype: Any) -> Any:
+    def rule(row: int, col: int, dtype: Any) -> Any:
+        for argument, value in (("row", row), ("col", col)):
+            if value < 0:
+                raise RuntimeError(f"{argument} must be non-negative, got{value}")
         if dtype not in (None, _core.int32, _core.int64):
             raise NotImplementedError(f"\"{name}\" not implemented for '{type_name(dtype)}'")
         return dtype or _core.int64
@@ -291,8 +294,5 @@ def tril_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
     native="triu_indices",
 )
 def triu_indices(xp, row, col, offset, dtype, layout, device, pin_memory):
-    """Rows and columns (2, N) of a matrix's elements on and above a diagonal, row by row; int64, or int32.
-
-    ``offset``: how many diagonals above (negative: below) the main one that diagonal lies.
-    """
+    """As ``tril_indices``, of the elements on and above the diagonal."""
     return xp.stack(xp.triu_indices(row, offset, col)).astype("int64")

@@ -15,6 +15,8 @@ _OPTIONS = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
 
 
 def _range(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> Any:
+    if any(isinstance(v, complex) for v in (start, end, step)):
+        raise RuntimeError("value cannot be converted to type double without overflow")
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if any(isinstance(v, float) and not math.isfinite(v) for v in (start, end)):
