@@ -106,6 +106,15 @@ def test_arguments_by_name_and_by_place():
         X.t()._view_func(X, lambda size: size)
 
 
+def test_copy_calls_its_source_other_as_a_method_alone():
+    assert torch.zeros(2, 3).copy_(other=X, non_blocking=True).equal(X)
+    assert torch.ops.aten.copy_(torch.zeros(2, 3), src=X).equal(X)
+    with pytest.raises(TypeError, match="argument 'other' .position 1. must be Tensor, not str"):
+        torch.zeros(2).copy_("x")
+    with pytest.raises(TypeError, match='missing 1 required positional arguments: "other"'):
+        torch.zeros(2).copy_(src=X)
+
+
 @pytest.mark.parametrize("dims", [1.5, None, "a"])
 def test_tensordot_says_what_dims_are(dims):
     with pytest.raises(RuntimeError, match="tensordot expects dims to be int or tuple.* but got dims="):

@@ -52,6 +52,7 @@ struct Default {  // monostate: None
 
 struct Argument {
   std::string name;
+  std::string python_name;  // what functions and methods call it, where that differs (copy_'s src: other); else empty
   ArgType type;
   std::optional<Default> fallback;
   std::optional<Alias> alias;

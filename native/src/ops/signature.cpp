@@ -38,6 +38,7 @@ std::string parameter_type_name(const Argument& a) {
 }
 
 std::string shown_name(const Argument& a, Form form) {
+  if (form != Form::op && !a.python_name.empty()) return a.python_name;
   return a.name == "self" && !a.type.list && form == Form::function ? "input" : a.name;  // lists keep their name
 }
 

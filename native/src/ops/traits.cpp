@@ -70,8 +70,8 @@ void number_overloads(Traits& t, const Value& value, const char*) {
   for (size_t i = 0; i < 3 && i < value.size; ++i) t.number_overloads[i] = text_or_none(value.items[i]);
 }
 
-void old_orders(Traits& t, const Value& value, const char*) {
-  for (const Value& order : std::span(value.items, value.size)) t.old_orders.push_back(text_or_none(order));
+template <auto Member> void texts(Traits& t, const Value& value, const char*) {
+  for (const Value& each : std::span(value.items, value.size)) (t.*Member).push_back(text_or_none(each));
 }
 
 const std::unordered_map<std::string_view, TraitReader>& readers() {
@@ -87,7 +87,7 @@ const std::unordered_map<std::string_view, TraitReader>& readers() {
       {"never_differentiable", flag<&Traits::never_differentiable>}, {"part_of", name<&Traits::part_of>},
       {"gradient_name", name<&Traits::gradient_name>}, {"channels_last", name<&Traits::channels_last>},
       {"dim_names", flag<&Traits::dim_names>}, {"renews_numbers", flag<&Traits::renews_numbers>},
-      {"old_orders", old_orders}};
+      {"old_orders", texts<&Traits::old_orders>}, {"python_names", texts<&Traits::python_names>}};
   return all;
 }
 

@@ -39,7 +39,7 @@ struct Traits {
   const char *expanded = nullptr, *out_dtype = nullptr, *cast_error = nullptr, *out_error_name = nullptr,
              *forward_error_name = nullptr, *part_of = nullptr, *out_overload = nullptr;
   std::array<const char*, 3> number_overloads{};  // the second operand is a number, the first is, the second in place
-  std::vector<const char*> old_orders;
+  std::vector<const char*> old_orders, python_names;  // the latter: a schema's name, Python's, and so on
   const char *gradient_name = nullptr, *channels_last = nullptr;
 };
 

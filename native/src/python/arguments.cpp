@@ -14,7 +14,7 @@ bool same_name(PyObject* word, PyObject* known) {
 
 PyObject* slot_name(const Slot& s, Form form) {
   static PyObject* input = PyUnicode_InternFromString("input");
-  return s.is_self && form == Form::function ? input : s.name;
+  return form == Form::op ? s.name : s.is_self && form == Form::function ? input : s.python_name;
 }
 
 struct PythonObjects {  // what ops/binding.h asks
@@ -115,10 +115,13 @@ std::unique_ptr<Operator> PythonOperator::sharing() const {
 void PythonOperator::prepare(const std::vector<bool>& numbers) {
   read_schema();
   slots.clear();
-  for (const Argument& a : schema.args) {
+  for (Argument& a : schema.args) {
+    for (size_t i = 0; i + 1 < traits->python_names.size(); i += 2)
+      if (a.name == traits->python_names[i]) a.python_name = traits->python_names[i + 1];
     Slot s;
     ValueRoom room;
     s.name = PyUnicode_InternFromString(a.name.c_str());
+    s.python_name = a.python_name.empty() ? s.name : PyUnicode_InternFromString(a.python_name.c_str());
     s.is_self = a.name == "self" && !a.type.list;
     s.alternatives = numpy_words(a.name);
     s.none_ok = schema.ns != "aten" && a.type.base == ArgType::Tensor && !a.type.list;

@@ -12,6 +12,7 @@ namespace shim {
 
 struct Slot {                        // what binding needs of an argument, made once
   PyObject* name = nullptr;          // interned
+  PyObject* python_name = nullptr;   // interned: of torch's function and the tensor's method
   PyObject* alternatives = nullptr;  // a tuple of NumPy's words for it (axis, keepdims, x2), or null
   PyObject* fallback = nullptr;      // the default as a Python object; null: required
   bool is_self = false;              // named `input` in torch.f(...)

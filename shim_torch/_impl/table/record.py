@@ -45,9 +45,9 @@ TRAITS: dict[str, str] = {
     "autocast": "autocast.cpp: autocast computes it in 'lower_precision', 'float16', 'float32', the widest of its tensors "
     "('promote'), 'off' (nor what it is made of), or as its name says of a device, 'off_cpu_promote_cuda' (traits.h: CastPolicy)",
     "numbers": "define.cpp: Python numbers may stand for its tensors: 'any', 'not_first', or 'not_all' of them",
-    "number_overloads": "shown_overload.cpp: PyTorch's overloads where the second operand is a number, where the first is, "
-    "and the in-place one where it differs",
+    "number_overloads": "shown_overload.cpp: PyTorch's overloads where the second operand is a number, the first is, and in place",
     "old_orders": "deprecated_signatures.cpp: the orders of its arguments in PyTorch's first years",
+    "python_names": "arguments.cpp: names of its arguments, each followed by what torch's function and the tensor's method call it",
     "dim_names": "argument_errors.cpp: PyTorch's takes names=, which is refused",
     "renews_numbers": "arguments.cpp, replay.cpp: its floats may differ at each call of a compiled function, and are a CUDA graph's anew",
     "channels_last": "channels_last.cpp: how its kernel takes them: 'kept' (gives such, too), 'read' (gives none), 'convolution', 'gradient'",

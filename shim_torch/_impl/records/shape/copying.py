@@ -139,6 +139,7 @@ def to_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memor
     function=False,
     grad={"self": lambda g: g.new_zeros(g.shape), "src": lambda g, src_device: g.to(device=src_device)},
     numbers="any",
+    python_names=("src", "other"),
     reads_math_bits=True,
 )
 def copy_(xp, self, src, non_blocking):
