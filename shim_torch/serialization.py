@@ -276,7 +276,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
 
 
 def normalize_storage_type(storage_type: type) -> Any:
-    """What torch calls so: ``torch.FloatStorage`` for ``torch.cuda.FloatStorage``, as files name it."""
+    """The class of that name in ``torch``, which files name: ``torch.FloatStorage`` for ``torch.cuda.FloatStorage``."""
     import shim_torch
 
     return getattr(shim_torch, storage_type.__name__)

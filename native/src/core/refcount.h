@@ -18,8 +18,8 @@ class RefCounted {
     if (left > 0) return;
     left == 0 ? const_cast<RefCounted*>(this)->destroy() : const_cast<RefCounted*>(this)->released(left);
   }
-  // From a pointer that is no reference: false where the last reference is gone and the object goes. Whoever asks sees to it that
-  // its memory is still there.
+  // Takes a reference through a pointer that is none; false where the last one is gone, so that the object is being destroyed.
+  // The caller makes sure that its memory is not freed meanwhile.
   bool retain_if_there() const noexcept {
     int32_t n = refs_.load(std::memory_order_relaxed);
     while (n && !refs_.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel)) {}
@@ -27,24 +27,27 @@ class RefCounted {
   }
   uint32_t use_count() const noexcept { return uint32_t(refs_.load(std::memory_order_acquire)) & ~uint32_t(kKeeps); }
 
-  // An object that keeps its object of the interpreter, which weak references may give to anybody. So the thread that lets go of
-  // the last reference may find that another has taken one since, and the object gone with that: it asks without looking at it.
+  // Whether this object owns its Python object, and not the other way round. Weak references may give that object to any thread,
+  // which may take and drop a reference after the last one was counted down: released() asks the binding (left_alone), without
+  // reading this object, whose memory may be freed by then.
   bool keeps_object() const noexcept { return refs_.load(std::memory_order_relaxed) < 0; }
-  // The reference of the interpreter's object becomes the other way round; false, and nothing changes, where it is the only one.
+  // The Python object's reference to this object is dropped, and this object owns the Python object from now on. False, and nothing
+  // changes, where that reference is the only one.
   bool keep_object() noexcept {
     if (refs_.fetch_add(kKeep, std::memory_order_acq_rel) > 1) return true;
     stop_keeping();
     return false;
   }
   void stop_keeping() noexcept { refs_.fetch_sub(kKeep, std::memory_order_acq_rel); }
-  // Set by the binding, for any thread: nobody but its object may have it now. False: the interpreter is gone.
+  // Set by the binding; called, on any thread, when the last reference went: the Python object may still lead here. False: the
+  // interpreter is gone.
   static inline bool (*left_alone)(RefCounted*) = nullptr;
 
  protected:
   virtual void destroy() { delete this; }  // a pooled class returns itself to its pool instead
 
  private:
-  static constexpr int32_t kKeeps = INT32_MIN, kKeep = INT32_MAX;  // the bit; adding it while a reference goes
+  static constexpr int32_t kKeeps = INT32_MIN, kKeep = INT32_MAX;  // the sign bit; adding kKeep sets it and drops one
   void released(int32_t left);
   mutable std::atomic<int32_t> refs_{0};  // negative: of an object that keeps its object
 };

@@ -53,8 +53,8 @@ class Storage final : public RefCounted, public Recycled<Storage> {
   // has one of its own, and they can be set. Whoever writes says so, or who gives a writer the address (own_data()).
   uint64_t contents() noexcept;
   void changed() noexcept { contents_.store(0, std::memory_order_relaxed); }
-  static inline std::atomic<uint64_t> unseen_writes{
-      0};                 // counts what may have written anywhere: graphs of the user's, collectives
+  // Counts what may have written anywhere: graphs of the user's, collectives.
+  static inline std::atomic<uint64_t> unseen_writes{0};
   void* pyobj = nullptr;  // the UntypedStorage object; borrowed unless keeps_object(), as a tensor's
 
   // Deferred operators (trace/). Only memory of our allocators whose address nobody was given can be hidden: its owner might use it otherwise.

@@ -94,8 +94,8 @@ class TensorImpl final : public RefCounted, public Recycled<TensorImpl> {
   // The Python object, if one exists; borrowed unless keeps_object() (then the tensor keeps its object's state alive).
   void* pyobj = nullptr;
   bool is_inference;  // made in inference mode; views of a normal tensor are normal
-  bool is_conj = false,
-       is_neg = false;  // the values are the conjugate, the negative, of what memory holds (core/math_bits.h)
+  // The values are the conjugate, the negative, of what memory holds (core/math_bits.h).
+  bool is_conj = false, is_neg = false;
   bool has_math_bits() const noexcept { return is_conj | is_neg; }
   bool wrapped_number = false;  // a Python number seen as a 0-d tensor, for promotion
   uint8_t made_in =

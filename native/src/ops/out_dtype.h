@@ -7,7 +7,8 @@ namespace shim {
 
 // Of an out= of another dtype; {r} and {o} are explained in out_dtype.cpp.
 inline constexpr const char* kStructuredOut = "Expected out tensor to have dtype {r}, but got {o} instead";
-// The same text, of operators that are written in Python for meta tensors and ask for the very dtype there.
+// The same text, of operators that are written in Python for meta tensors and ask for the very dtype there: {} prints as
+// nothing, and tells the two from each other.
 inline constexpr const char* kExactOut = "Expected out tensor to have dtype {r}, but got {o} instead{}";
 
 void check_out_dtype(const Operator& f, DType result, DType out);  // where PyTorch asks for the very dtype

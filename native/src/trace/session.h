@@ -135,8 +135,8 @@ class Session {
   }
   // Kernels of torch.library that run: what they do with values is theirs, no break of the graph.
   int inside_operators = 0;
-  int inside_bodies =
-      0;  // of operators that are made of others and give tensors: values that they look at are theirs too
+  // Bodies that run of operators which are made of others and give tensors: values that they look at are theirs too.
+  int inside_bodies = 0;
 
  private:
   struct Watched {

@@ -82,7 +82,7 @@ def _gather(rows: Rows, mine: Any, use: Callable[[Any, int], None]) -> Any:
 
 
 def _parts(rows: Rows, b: Any) -> int:
-    """How many parts a product that travels is taken in: two where each fills the device by itself for longer than its way takes."""
+    """How many parts a product to be sent is computed in: two where computing one takes longer than sending it, else one."""
     split = rows.outer == 1 and rows.part % 2 == 0 or rows.outer % 2 == 0
     return 2 if split and rows.outer * rows.part * b.shape[1] >= _FULL else 1
 

@@ -131,10 +131,7 @@ def _check_chances(p: Any) -> None:
     """Of a CUDA tensor with elements, asking the GPU once."""
     least, most, sums = p.amin(), p.amax(), p.sum(-1).amin()
     least, most, total = torch.stack([least, most, sums.to(p.dtype)]).tolist()
-    if not (least >= 0 and most < math.inf):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not total > 0:
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    _refuse(bad_weight=not (least >= 0 and most < math.inf), bad_sum=not total > 0)
 
 
 def _places(p: Any, draws: int, replacement: bool, generator: Any) -> Any:
@@ -164,11 +161,16 @@ def _races(p: Any, draws: int, generator: Any) -> Any:
     return (p / e).argmax(-1, keepdim=True) if draws == 1 else (p / e).topk(draws, -1)[1]
 
 
-def _refuse_faults(faults: int) -> None:
-    if faults & 1:
+def _refuse(bad_weight: bool, bad_sum: bool) -> None:
+    if bad_weight:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if faults:
+    if bad_sum:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+def _refuse_faults(faults: int) -> None:
+    """What the kernels found: bit 0, a weight that is none; any other, a row that adds up to nothing."""
+    _refuse(bad_weight=bool(faults & 1), bad_sum=bool(faults))
 
 
 @composite(
@@ -210,12 +212,12 @@ def multinomial(self, num_samples, replacement, generator):
         _check_chances(self)
     elif not bool(((self >= 0) & self.isfinite()).all()):
         if not replacement or self.device.type != "cpu":
-            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+            _refuse(bad_weight=True, bad_sum=False)
         fault = "entry < 0" if not bool((self >= 0).all()) else "entry = infinity or NaN"
         raise RuntimeError(f"invalid multinomial distribution (encountering probability {fault})")
     p = self if self.dim() == 2 else self.unsqueeze(0)
-    if not checked_at_once and not bool((p.sum(-1) > 0).all()):
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if not checked_at_once:
+        _refuse(bad_weight=False, bad_sum=not bool((p.sum(-1) > 0).all()))
     if replacement and num_samples > 1:
         edges = p.double().cumsum(-1)
         u = fill_random(

@@ -40,10 +40,10 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
     if out is None:
         out = _interpolated(ordered, q, interpolation, skip_nan)
     if keepdim:
-        for at in range(self.dim()) if dim is None or self.dim() == 0 else (d,):
-            out.unsqueeze_(at)
-    for at in range(out.dim() - 1, 0, -1):  # q's dim comes first; in place, for the result is no view
-        out.transpose_(at, at - 1)
+        for reduced in range(self.dim()) if dim is None or self.dim() == 0 else (d,):
+            out.unsqueeze_(reduced)
+    for last in range(out.dim() - 1, 0, -1):  # q's dim comes first; in place, for the result is no view
+        out.transpose_(last, last - 1)
     return out.squeeze_(0) if q.dim() == 0 else out
 
 

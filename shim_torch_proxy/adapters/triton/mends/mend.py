@@ -27,7 +27,7 @@ class Patch:
         setattr(owner, name, value)
 
     def undone(self, undo: Callable[[], object]) -> None:
-        """What is undone with the stack, if there is one."""
+        """Calls ``undo`` where the patch is undone; never, where it stays for the process (no stack)."""
         if self._stack is not None:
             self._stack.callback(undo)
 
