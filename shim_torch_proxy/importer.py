@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
 try:
     from shim_torch_proxy._imports import Import, set_up
 except ModuleNotFoundError:
+    _tree = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    _is_sources = os.path.exists(os.path.join(_tree, "pyproject.toml"))
     raise ImportError(
         f"shim_torch_proxy._imports is not built for {sys.implementation.name} {sys.version_info[0]}.{sys.version_info[1]}"
         f"{' without a global interpreter lock' if 't' in sys.abiflags else ''}; install shim-torch with this Python: "
-        f"{sys.executable} -m pip install shim-torch",
+        f"{sys.executable} -m pip install shim-torch"
+        + (f" (if it is installed, start Python in another folder than {_tree}, whose sources hide it)" * _is_sources),
         name="shim_torch_proxy._imports",
     ) from None
 

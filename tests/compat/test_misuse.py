@@ -1,10 +1,13 @@
 """Wrong arguments, calls in any order, and threads: clear errors, and an interpreter that is as it was."""
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import shim_torch_proxy
 from compat import disable_torch_proxy, enable_torch_proxy, torch_proxy, torch_proxy_status
 from shim_torch_proxy import hook
 
@@ -104,6 +107,7 @@ def test_threads_that_take_names_from_one_another():
     """Every thread takes back what any of them put in; in the end the interpreter is as it was."""
     code = """
 import sys, threading
+import shim_torch_proxy
 from compat import disable_torch_proxy, enable_torch_proxy, torch_proxy, torch_proxy_status
 import builtins, importlib
 before = (list(sys.meta_path), builtins.__import__, importlib.import_module)
@@ -134,6 +138,19 @@ def test_without_the_part_in_c_the_error_says_what_to_do():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert "ImportError: shim_torch_proxy._imports is not built for cpython" in done.stderr
     assert f"{sys.executable} -m pip install shim-torch" in done.stderr
+
+
+def test_sources_that_hide_an_installation_are_named(tmp_path):
+    """As in a clone after ``pip install .``: Python's first folder is the one that it was started in."""
+    source = Path(shim_torch_proxy.__file__).parent
+    ignored = shutil.ignore_patterns("*.so", "__pycache__")
+    shutil.copytree(source, tmp_path / source.name, ignore=ignored)
+    command = [sys.executable, "-c", "import shim_torch_proxy"]
+    text = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120).stderr
+    assert text.strip().endswith("-m pip install shim-torch"), text
+    (tmp_path / "pyproject.toml").touch()
+    text = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120).stderr
+    assert f"start Python in another folder than {tmp_path}, whose sources hide it" in text
 
 
 def test_status_has_the_documented_keys():
