@@ -63,11 +63,11 @@ def main(side: str, *options: str) -> None:
         importlib.import_module("cupy").ones(3)
     driver = driver_loop() if side == "ours" else None
 
-    def median(batch: Callable[[], float]) -> float:
+    def median(batch: Callable[..., float], *given: Any) -> float:
         found = []
         for _ in range(BATCHES):
             torch.cuda.synchronize()
-            found.append(batch())
+            found.append(batch(*given))
         return statistics.median(found)
 
     def replays(graph: Any, n: int) -> float:
@@ -80,12 +80,12 @@ def main(side: str, *options: str) -> None:
     for kernels in (1, 2, 20):
         graph, stream = captured(torch, kernels), torch.cuda.Stream()
         for n in (4, 100):
-            figures = {"replay": median(lambda: replays(graph, n))}
+            figures = {"replay": median(replays, graph, n)}
             with torch.cuda.stream(stream):
-                figures["on a stream"] = median(lambda: replays(graph, n))
+                figures["on a stream"] = median(replays, graph, n)
             if driver is not None:
-                figures["cuGraphLaunch"] = median(lambda: driver(graph._exec, 0, n))
-                figures["on a stream "] = median(lambda: driver(graph._exec, stream.cuda_stream, n))
+                figures["cuGraphLaunch"] = median(driver, graph._exec, 0, n)
+                figures["on a stream "] = median(driver, graph._exec, stream.cuda_stream, n)
             text = ", ".join(f"{name.strip()} {ns:.0f}" for name, ns in figures.items())
             print(f"{side} {' '.join(options)} {kernels} kernels, {n} in a row: {text}", flush=True)
 
