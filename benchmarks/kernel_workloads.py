@@ -27,18 +27,8 @@ def enable(ours: bool) -> None:
     if ours:
         from compat import enable_torch_proxy
 
-        enable_torch_proxy(
-            scope={
-                "kernel_workloads",
-                "transformers",
-                "accelerate",
-                "safetensors",
-                "liger_kernel",
-                "triton",
-                "torchvision",
-                "__main__",
-            }
-        )
+        names = "kernel_workloads transformers accelerate safetensors liger_kernel triton torchvision __main__"
+        enable_torch_proxy(scope=set(names.split()))
     import torch as found
 
     torch, F = found, found.nn.functional

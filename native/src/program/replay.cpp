@@ -31,20 +31,6 @@ template <class F> void each_parameter(const Value& v, F&& visit) {
     visit(*p);
 }
 
-// Storages whose first step fills them.
-std::vector<bool> filled_first(const Steps& steps) {
-  std::vector<bool> met(steps.storages.size()), filled(steps.storages.size());
-  for (const Step& step : steps.steps) {
-    if (const TensorRef* r = tensor(step, 0); r && fills(*step.op) && !met[size_t(r->storage)]) {
-      const size_t bytes = steps.storages[size_t(r->storage)].nbytes, size = itemsize(r->dtype);
-      filled[size_t(r->storage)] =
-          !r->offset && size_t(r->numel()) * size == bytes && storage_bytes(r->sizes, r->strides, size) == bytes;
-    }
-    for (const Value& v : step.args) each_tensor(v, [&](const TensorRef& r) { met[size_t(r.storage)] = true; });
-  }
-  return filled;
-}
-
 size_t tensors_of(const Step& step) {
   size_t n = 0;
   for (const Value& v : step.args) each_tensor(v, [&](const TensorRef&) { ++n; });

@@ -53,6 +53,19 @@ bool fills(const Operator& op) {
   return op.schema.ns == "aten" && (name == "zero_" || (name == "fill_" && op.schema.overload == "Scalar"));
 }
 
+std::vector<bool> filled_first(const Steps& steps) {
+  std::vector<bool> met(steps.storages.size()), filled(steps.storages.size());
+  for (const Step& step : steps.steps) {
+    if (const TensorRef* r = tensor(step, 0); r && fills(*step.op) && !met[size_t(r->storage)]) {
+      const size_t bytes = steps.storages[size_t(r->storage)].nbytes, size = itemsize(r->dtype);
+      filled[size_t(r->storage)] =
+          !r->offset && size_t(r->numel()) * size == bytes && storage_bytes(r->sizes, r->strides, size) == bytes;
+    }
+    for (const Value& v : step.args) each_tensor(v, [&](const TensorRef& r) { met[size_t(r.storage)] = true; });
+  }
+  return filled;
+}
+
 Tensor tensor_of(const TensorRef& r, Storages storages) {
   const Ref<Storage>& storage = storages[size_t(r.storage)];
   CHECK(Kind::Runtime, storage, "a program reads a storage that is not there yet");

@@ -95,6 +95,7 @@ template <class S> auto tensor(S& step, size_t argument) -> decltype(std::get_if
   return argument < step.args.size() ? std::get_if<TensorRef>(&step.args[argument].is) : nullptr;
 }
 bool fills(const Operator&);  // it writes all of its first argument, and nothing else, and reads no tensor
+std::vector<bool> filled_first(const Steps&);  // of each storage: the first step that meets it fills all of it
 
 // The storages of a run: the caller fills in the inputs; the run fills in those that are made and outlive it.
 using Storages = std::span<Ref<Storage>>;
