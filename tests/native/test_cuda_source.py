@@ -23,7 +23,7 @@ def path():
 
 FORMULAS = (
     "log_sigmoid mish hardswish hardsigmoid leaky_relu elu softplus threshold hardtanh hardshrink softshrink nan_to_num "
-    "asinh acosh atanh lgamma erfinv erfc ndtr"
+    "asinh acosh atanh lgamma erfinv erfc ndtr angle round_to"
 ).split()
 
 
@@ -35,7 +35,7 @@ def cases():
     yield from ((str(d), op, d, b8, b8, 2) for op in TESTS for d in (f32, b8))
     yield from (
         ("three", op, f32, f32, _core.float16, 3)
-        for op in "where clamp add_scaled lerp addcmul addcdiv prelu_backward glu_gate_backward "
+        for op in "where clamp clamp_between add_scaled lerp addcmul addcdiv prelu_backward glu_gate_backward "
         "atan2_backward atan2_other_backward".split()
     )
     yield from (
@@ -56,6 +56,7 @@ def cases():
         )
     )
     yield from (("one", op, d, d, d, 1) for op in FORMULAS for d in (f32, f64))
+    yield from (("signs", op, d, b8, b8, 1) for op in ("isposinf", "isneginf", "signbit") for d in (f32, i64))
     yield from (("curved", op, d, d, d, 2 if op == "zeta" else 1) for op in ("zeta", "polygamma") for d in (f32, f64))
     yield from (("fp8", "copy", d, d, f32, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
     yield from (("fp8", "copy", f32, f32, d, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))

@@ -122,11 +122,17 @@ template <bool in_place> Outcome<Tensor> logit(const Tensor& self, std::optional
 template Outcome<Tensor> logit<false>(const Tensor&, std::optional<double>);
 template Outcome<Tensor> logit<true>(const Tensor&, std::optional<double>);
 
+std::optional<std::array<double, 2>> decimal_steps(int64_t decimals) {
+  if (decimals < -30 || decimals > 30) return std::nullopt;
+  const double power = std::pow(10.0, double(std::abs(decimals)));
+  return std::array{decimals < 0 ? 0.0 : power, decimals < 0 ? power : 0.0};
+}
+
 template <bool in_place> Outcome<Tensor> round_decimals(const Tensor& self, int64_t decimals) {
   static const PointwiseFormula& formula = *pointwise_formula("round_to");
-  if (decimals < -30 || decimals > 30) return NotMine{"more than 30 decimals"};
-  const double power = std::pow(10.0, double(std::abs(decimals)));
-  return with_numbers<in_place>(formula, self, decimals < 0 ? 0.0 : power, decimals < 0 ? power : 0.0);
+  const auto steps = decimal_steps(decimals);
+  if (!steps) return NotMine{"more than 30 decimals"};
+  return with_numbers<in_place>(formula, self, (*steps)[0], (*steps)[1]);
 }
 template Outcome<Tensor> round_decimals<false>(const Tensor&, int64_t);
 template Outcome<Tensor> round_decimals<true>(const Tensor&, int64_t);

@@ -1,5 +1,7 @@
 #pragma once
 // Kernels of CPU operators that are one pointwise formula: those of the tables, by their arguments' kinds, and others' special cases.
+#include <array>
+
 #include "cpu/formulas.h"
 #include "ops/kernel.h"
 
@@ -34,6 +36,8 @@ Outcome<Tensor> formula_gradient(
 // Of real floats to a number that is simpler than powers in general.
 template <bool in_place> Outcome<Tensor> power(const Tensor& self, const TensorOrScalar& exponent);
 template <bool in_place> Outcome<Tensor> logit(const Tensor& self, std::optional<double> eps);
+// What rounding to so many decimals multiplies by and what it divides by, 0 for the one that it does not; none: too many.
+std::optional<std::array<double, 2>> decimal_steps(int64_t decimals);
 template <bool in_place> Outcome<Tensor> round_decimals(const Tensor& self, int64_t decimals);
 Outcome<Tensor> polar(const Tensor& length, const Tensor& angle);  // of one shape
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/formula_kernels.h"
 #include "cuda/launch.h"
 #include "cuda/reasons.h"
 
@@ -17,26 +18,40 @@ bool overlaps(const TensorImpl& out, const TensorImpl& in) {
   return a != b || !std::ranges::equal(out.sizes(), in.sizes()) || !std::ranges::equal(out.strides(), in.strides());
 }
 
+// A CPU tensor of no dims counts as a number among tensors on CUDA.
+bool read_here(const TensorImpl& t) { return t.device().is_cpu() && t.dim() == 0; }
+
 }  // namespace
 
-Outcome<Tensor> formula(const char* op, std::span<const TensorOrScalar> inputs, const double (&extra)[3], Tensor out) {
+Outcome<Tensor> formula(
+    const char* op, std::span<const TensorOrScalar> inputs, const double (&extra)[3], Tensor out, Whole whole) {
   const TensorImpl* like[3] = {};
   const TensorImpl* first = nullptr;
   int tensors = 0;
   Dims shape;
+  Promotion promoted;
   for (const TensorOrScalar& i : inputs) {
     if (!i.tensor && i.number.type == Scalar::Complex) return NotMine{"a complex number"};
-    if (!i.tensor) continue;
+    if (!i.tensor) {
+      promoted.add(i.number);
+      continue;
+    }
+    const DType t = i.tensor->dtype();
+    if (!floating(t) && (whole == Whole::declined || !is_integral(t, true))) return kOtherDtype;
+    promoted.add(*i.tensor);
+    if (whole != Whole::declined && read_here(*i.tensor)) continue;
     if (!first) first = i.tensor;
-    if (!floating(i.tensor->dtype())) return kOtherDtype;
-    if (i.tensor->dtype() != first->dtype()) return kMixedDtypes;
+    if (whole == Whole::declined && t != first->dtype()) return kMixedDtypes;
     if (i.tensor->device() != first->device()) return kMixedDevices;
     shape =
         tensors ? broadcast_shapes(shape, i.tensor->sizes()) : Dims(i.tensor->sizes().begin(), i.tensor->sizes().end());
     like[tensors++] = i.tensor;
   }
   if (!first) return NotMine{"numbers alone"};
-  const DType t = first->dtype(), compute = cuda::compute_dtype(t);
+  DType t = whole == Whole::declined ? first->dtype() : promoted.result();
+  if (whole == Whole::to_float && is_integral(t, true)) t = default_dtype();
+  if (t == DType::b8) return kOtherDtype;
+  const DType compute = cuda::compute_dtype(t);
   if (!out) {
     out = allocate_like(shape, like, tensors, t, first->device());
   } else {
@@ -49,11 +64,12 @@ Outcome<Tensor> formula(const char* op, std::span<const TensorOrScalar> inputs, 
   Elementwise e{op, compute, compute, 1, {Operand::of(*out)}};
   alignas(16) char numbers[3][16] = {};
   for (const TensorOrScalar& i : inputs) {
-    if (i.tensor) {
+    const bool here = i.tensor && read_here(*i.tensor);
+    if (i.tensor && !here) {
       e.operands[e.count++] = Operand::of(*i.tensor);
       continue;
     }
-    store_number(numbers[e.count - 1], compute, i.number);
+    store_number(numbers[e.count - 1], compute, here ? item(Tensor(const_cast<TensorImpl*>(i.tensor))) : i.number);
     e.operands[e.count] = {numbers[e.count - 1], compute, {}, {}};
     e.numbers[e.count++] = true;
   }
@@ -68,8 +84,35 @@ Outcome<Tensor> formula_of(
     return NotMine{"a negative lambd, which PyTorch refuses"};
   double numbers[3] = {};
   std::ranges::copy(extra, numbers);
-  return formula(f.op, inputs, numbers, std::move(out));
+  return formula(f.op, inputs, numbers, std::move(out), f.whole);
 }
+
+Outcome<Tensor> clamp_tensors(
+    const Tensor& self, std::optional<TensorOrScalar> min, std::optional<TensorOrScalar> max) {
+  static const PointwiseOp &largest = *binary_op("maximum"), &least = *binary_op("minimum");
+  static const Functor& between = *functor_of("clamp_between");
+  const TensorOrScalar x{self.get(), {}};
+  if (!min && !max) return NotMine{"no bound, which PyTorch refuses"};
+  if (min && max) {
+    const TensorOrScalar inputs[] = {x, *min, *max};
+    return formula_of(between, inputs, {}, {});
+  }
+  const TensorOrScalar& bound = min ? *min : *max;
+  if (self->dtype() == DType::b8 && bound.tensor && bound.tensor->dtype() == DType::b8) return kOtherDtype;
+  Tensor out = run_binary(min ? largest : least, x, bound);
+  if (!out) return kOtherDtype;
+  return out;
+}
+
+template <bool in_place> Outcome<Tensor> round_decimals(const Tensor& self, int64_t decimals) {
+  static const Functor& functor = *functor_of("round_to");
+  const auto steps = decimal_steps(decimals);
+  if (!steps) return NotMine{"more than 30 decimals"};
+  const TensorOrScalar inputs[] = {{self.get(), {}}};
+  return formula_of(functor, inputs, *steps, in_place ? self : Tensor{});
+}
+template Outcome<Tensor> round_decimals<false>(const Tensor&, int64_t);
+template Outcome<Tensor> round_decimals<true>(const Tensor&, int64_t);
 
 Outcome<Tensor> polygamma(int64_t order, const Tensor& self) {
   if (order < 1 || order > 1000) return NotMine{"an order beyond 1 to 1000"};

@@ -9,10 +9,11 @@
 
 namespace shim::cuda {
 
-// Of tensors of one floating dtype on one device, or numbers; `extra` are the numbers of the operators whose functors
-// take some. The result is new, or `out`, which must have its shape and dtype.
-Outcome<Tensor> formula(
-    const char* op, std::span<const TensorOrScalar> inputs, const double (&extra)[3], Tensor out = {});
+// Of tensors on one device, or numbers; `extra` are the numbers of the operators whose functors take some. The tensors are of one
+// floating dtype, or where the functor takes whole numbers of any real ones, promoted. The result is new, or `out`, which must
+// have its shape and dtype.
+Outcome<Tensor> formula(const char* op, std::span<const TensorOrScalar> inputs, const double (&extra)[3],
+    Tensor out = {}, Whole whole = Whole::declined);
 Outcome<Tensor> formula_of(
     const Functor&, std::span<const TensorOrScalar> inputs, std::span<const double> extra, Tensor out);
 
@@ -33,6 +34,8 @@ Outcome<Tensor> functor_kernel(Registered<Functor> f, const Tensor& self, More..
   return formula_of(*f, {inputs, operands}, {extra, numbers}, in_place ? self : Tensor{});
 }
 
+Outcome<Tensor> clamp_tensors(const Tensor& self, std::optional<TensorOrScalar> min, std::optional<TensorOrScalar> max);
+template <bool in_place> Outcome<Tensor> round_decimals(const Tensor& self, int64_t decimals);
 Outcome<Tensor> polygamma(int64_t order, const Tensor& self);
 Outcome<Tensor> glu(const Tensor& self, int64_t dim);
 Outcome<Tensor> glu_backward(const Tensor& g, const Tensor& self, int64_t dim);

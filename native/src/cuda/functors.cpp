@@ -13,10 +13,12 @@ namespace {
 class Functors {
  public:
   Functors() {
-    for (const auto& [macro, inputs, extra] : {Macro{"UNARY", 1}, Macro{"WHOLE", 1}, Macro{"BINARY", 2},
-             Macro{"TEST", 2}, Macro{"NUMBERS1", 1, true}, Macro{"NUMBERS3", 3, true}})
+    for (const auto& [macro, inputs, extra, whole] :
+        {Macro{"UNARY", 1}, Macro{"WHOLE", 1}, Macro{"BINARY", 2}, Macro{"TEST", 2}, Macro{"NUMBERS1", 1, true},
+            Macro{"NUMBERS3", 3, true}, Macro{"FUNCTION1", 1, false, Whole::to_float},
+            Macro{"FUNCTION2", 2, false, Whole::to_float}, Macro{"PROMOTED3", 3, false, Whole::kept}})
       for (size_t at = 0; (at = find(std::string(macro) + "(", at)) != std::string_view::npos;)
-        if (const std::string_view name = word(at); name != "Name") put(name, inputs, extra);
+        if (const std::string_view name = word(at); name != "Name") put(name, inputs, extra, whole);
     for (size_t at = 0; (at = find("\nstruct ", at)) != std::string_view::npos;) {
       const std::string_view name = word(at), line = text_.substr(at, text_.find('\n', at) - at);
       const size_t from = line.find(" f("), to = line.find(')', from);
@@ -35,16 +37,17 @@ class Functors {
     const char* name;
     int inputs;
     bool extra = false;
+    Whole whole = Whole::declined;
   };
   size_t find(std::string_view what, size_t from) const {  // past it
     const size_t at = text_.find(what, from);
     return at == std::string_view::npos ? at : at + what.size();
   }
   std::string_view word(size_t at) const { return text_.substr(at, text_.find_first_of(",; {", at) - at); }
-  void put(std::string_view name, int inputs, bool extra) {
+  void put(std::string_view name, int inputs, bool extra, Whole whole = Whole::declined) {
     const std::string_view op = name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
     const auto at = by_operator_.try_emplace(std::string(op)).first;
-    at->second = {at->first.c_str(), std::string(name), inputs, extra};
+    at->second = {at->first.c_str(), std::string(name), inputs, extra, whole};
   }
 
   std::string_view text_ = kernel_file("cuda/kernels/functors.cuh");

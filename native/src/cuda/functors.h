@@ -6,11 +6,14 @@
 
 namespace shim::cuda {
 
+enum class Whole { declined, to_float, kept };  // what a functor makes of whole numbers
+
 struct Functor {   // of functors.cuh
   const char* op;  // whose functor it is; this address is the operator's own
   std::string name;
   int inputs;
   bool extra;  // takes up to three numbers besides
+  Whole whole = Whole::declined;
 };
 const Functor* functor_of(std::string_view op);  // null if there is none
 std::vector<const Functor*> all_functors();

@@ -1,6 +1,7 @@
 // Kernels of CUDA tensors for pointwise operators that have none for every device.
 #include <string>
 
+#include "cpu/pointwise_operators.h"
 #include "cuda/cross_polar.h"
 #include "cuda/formulas.h"
 #include "kernels/call.h"
@@ -40,6 +41,14 @@ void register_cuda_pointwise_kernels() {
   register_kernel<&cuda::masked_fill, kCuda>("masked_fill");
   register_kernel<&cuda::masked_fill_, kCuda>("masked_fill_");
   register_kernel<&cuda::masked_scale, kCuda>("masked_scale");
+  for (const auto& [name, op] : {std::pair{"clamp_min_tensor", "maximum"}, std::pair{"clamp_max_tensor", "minimum"}}) {
+    register_kernel<&binary_operator, kCuda>(name, binary_op(op));
+    register_kernel<&binary_operator_, kCuda>((std::string(name) + "_").c_str(), binary_op(op));
+    register_kernel<&binary_operator_out, kCuda>((std::string(name) + "_out").c_str(), binary_op(op));
+  }
+  register_kernel<&cuda::clamp_tensors, kCuda>("clamp_tensors");
+  register_kernel<&cuda::round_decimals<false>, kCuda>("round_decimals");
+  register_kernel<&cuda::round_decimals<true>, kCuda>("round_decimals_");
   register_kernel<&cuda::is_close, kCuda>("isclose");
   register_kernel<&cuda::pointwise_backward, kCuda>("pointwise_backward");
   register_kernel<&cuda::polygamma, kCuda>("polygamma");

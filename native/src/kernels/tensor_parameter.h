@@ -102,6 +102,9 @@ template <On on> struct Parameter<const TensorOrScalar&, on> {
   TensorOrScalar either_;
 };
 
+// Within std::optional, which holds no reference.
+template <On on> struct Parameter<TensorOrScalar, on> : Parameter<const TensorOrScalar&, on> {};
+
 template <class Element, On on> struct TensorsParameter {
   static constexpr bool optional = std::is_same_v<Element, OptionalTensor>;
   static bool fits(const Argument& a) {

@@ -56,7 +56,7 @@ FAMILIES = {
         ('isinf(Tensor self) -> Tensor', 'kernel', (('native', 'isinf'), ('sparse', 'zero_preserving')), (), (), False),
         ('isposinf(Tensor self) -> Tensor', 'kernel', (('native', 'isposinf'), ('out', True), ('sparse', 'zero_preserving'), ('out_dtype', 'isposinf does not support non-boolean outputs.'), ('never_differentiable', True)), (), (), False),
         ('isneginf(Tensor self) -> Tensor', 'kernel', (('native', 'isneginf'), ('out', True), ('sparse', 'zero_preserving'), ('out_dtype', 'isneginf does not support non-boolean outputs.'), ('never_differentiable', True)), (), (), False),
-        ('isreal(Tensor self) -> Tensor', 'kernel', (('native', 'isreal'),), (), (), False),
+        ('isreal(Tensor self) -> Tensor', 'composite', (('pointwise', True),), (), (), False),
         ('round.decimals(Tensor self, *, int decimals) -> Tensor', 'kernel', (('native', 'round_decimals'), ('inplace', 'function'), ('out', True), ('gradient_name', 'RoundBackward1'), ('sparse', 'zero_preserving'), ('out_dtype', 'same')), (('self', ('g',), False),), (), False),
         ('abs(Tensor self) -> Tensor', 'kernel', (('native', 'abs'), ('inplace', ('abs_',)), ('out', True), ('aliases', ('absolute',)), ('sparse', 'zero_preserving'), ('symbol', 'abs'), ('out_dtype', 'same')), (('self', ('g', 'self'), False),), (), False),
     ),

@@ -143,6 +143,7 @@ using std::max;
 using std::min;
 using std::nearbyint;
 using std::pow;
+using std::signbit;
 using std::sqrt;
 using std::tanh;
 using std::trunc;

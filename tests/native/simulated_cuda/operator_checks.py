@@ -117,6 +117,62 @@ def pools():
             assert _core.suggest_memory_format(t) == _core.suggest_memory_format(x)
 
 
+def bounds_and_signs():
+    nan, inf = float("nan"), float("inf")
+    x = torch.tensor([nan, -inf, -2.5, -0.0, 0.0, 0.25, 3.5, inf])
+    low, high = (
+        torch.tensor([0.0, -1.0, nan, 1.0, -1.0, 0.5, 5.0, 0.0]),
+        torch.tensor([1.0, 1.0, 2.0, nan, 1.0, 0.1, 4.0, 9.0]),
+    )
+    whole, places = torch.tensor([-7, 0, 3, 9]), torch.tensor([[1], [-4]])
+    clamp, least, most = torch.clamp, torch.clamp_min, torch.clamp_max
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        t, a, b = x.to(dtype), low.to(dtype), high.to(dtype)
+        for given in ((t, a, b), (t, a), (t, None, b)):
+            natively("aten::clamp.Tensor", clamp, *given)
+        natively("aten::clamp_min.Tensor", least, t, a)
+        natively("aten::clamp_max.Tensor", most, t, b)
+        for name in ("angle", "signbit", "isposinf", "isneginf"):
+            natively(f"aten::{name}", getattr(torch, name), t)
+        for decimals in (-1, 0, 1, 3):
+            natively("aten::round.decimals", lambda t, d=decimals: t.round(decimals=d), t * 1.37, exact=False)
+        assert torch.isreal(t.cuda()).all() and torch.isreal(t.cuda()).dtype is torch.bool
+    for given in (
+        (whole, places, places + 5),
+        (whole, places),
+        (whole, None, low[4]),
+        (x, places[0], high),
+        (whole.int(), places, high[4]),
+    ):
+        natively("aten::clamp.Tensor", clamp, *given)
+    natively("aten::clamp_min.Tensor", least, whole, places)
+    for name in ("isposinf", "isneginf"):
+        for t in (whole, whole > 0):
+            natively(f"aten::{name}", getattr(torch, name), t)
+    # Whole numbers count as the default dtype.
+    for name in "angle digamma lgamma deg2rad rad2deg sinc".split():
+        for t in (whole, whole.to(torch.int8), whole > 0):
+            natively(f"aten::{name}", getattr(torch, name), t, exact=False)
+    for name in ("atan2", "copysign", "xlogy"):
+        for pair in ((whole, places), (whole > 0, places.int()), (x[4:7], whole[:3]), (whole[1:].double(), x[4:7])):
+            natively(f"aten::{name}{'' if name == 'atan2' else '.Tensor'}", getattr(torch, name), *pair, exact=False)
+    # Bounds that lie on the CPU are numbers; in place and into an out.
+    for bound in (torch.tensor(0.5), torch.tensor(1)):
+        torch.testing.assert_close(clamp(x.cuda(), bound, bound + 2).cpu(), clamp(x, bound, bound + 2), equal_nan=True)
+    for call in (
+        lambda t, b: t.clamp_min_(b),
+        lambda t, b: t.clamp_(b, b + 1),
+        lambda t, b: torch.clamp_max(t, b, out=torch.empty_like(t)),
+    ):
+        torch.testing.assert_close(call(x.cuda(), low.cuda()).cpu(), call(x.clone(), low), equal_nan=True)
+    found = []
+    for device in ("cpu", "cuda"):
+        t, a, b = (v[4:].to(device).requires_grad_() for v in (x, low, high))
+        clamp(t, a, b).sum().backward()
+        found.append((t.grad.cpu(), a.grad.cpu(), b.grad.cpu()))
+    torch.testing.assert_close(*found)
+
+
 def declines():
     """What no kernel takes is left to the body, for which there is no CuPy here, and counted."""
     sys.modules["cupy"] = None  # type: ignore[assignment]

@@ -15,6 +15,9 @@ struct abs_ { template <class T> __device__ static T f(T x) { if constexpr (is_f
 UNARY(square, T(x * x));
 UNARY(relu, x < T(0) ? T(0) : x);
 struct sign { template <class T> __device__ static T f(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0); } };
+// Functions of real numbers: whole ones count as the default dtype.
+#define FUNCTION1(Name, expression) UNARY(Name, expression)
+#define FUNCTION2(Name, expression) BINARY(Name, expression)
 #define WHOLE(Name, function) struct Name { template <class T> __device__ static T f(T x) { if constexpr (is_float<T>) return function(x); else return x; } }
 WHOLE(floor_, floor); WHOLE(ceil_, ceil); WHOLE(round_, nearbyint); WHOLE(trunc_, trunc);
 UNARY(frac, x - trunc(x));
@@ -41,6 +44,8 @@ struct bitwise_not { template <class T> __device__ static T f(T x) { if constexp
 UNARY(logical_not, T(!x));
 struct isnan_ { template <class T> __device__ static u8 f(T x) { return x != x; } };
 struct signbit_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return signbit(x) != 0; else return x < T(0); } };
+struct isposinf { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isinf(x) && x > T(0); else return 0; } };
+struct isneginf { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isinf(x) && x < T(0); else return 0; } };
 struct isinf_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isinf(x); else return 0; } };
 struct isfinite_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isfinite(x); else return 1; } };
 
@@ -51,7 +56,7 @@ BINARY(sub, T(a - b));
 // A number divides as PyTorch's CUDA kernels do it: by its reciprocal.
 BINARY(div_, is_float<T> && K2 == 2 ? a * (T(1) / b) : a / b);
 BINARY(bitwise_and, T(a & b)); BINARY(bitwise_or, T(a | b)); BINARY(bitwise_xor, T(a ^ b));
-BINARY(real_atan2, atan2(a, b)); BINARY(real_hypot, hypot(a, b));
+FUNCTION2(real_atan2, atan2(a, b)); BINARY(real_hypot, hypot(a, b));
 struct div_trunc { template <class T> __device__ static T f(T a, T b) {
   if constexpr (is_float<T>) return trunc(a / b);
   else { if (b == 0) return T(-1); if constexpr (is_signed<T>) if (b == T(-1)) return T(T(0) - a); return T(a / b); } } };
@@ -120,6 +125,10 @@ BINARY(log_sigmoid_backward, a / (T(1) + exp(b)));
 struct clamp { template <class T> __device__ static T f(T x, T least, T most) {
   if (x != x) return x; T low = x < least ? least : x; return low > most ? most : low; } };
 
+// Numbers of any real dtype, promoted. A bound that is no number is the result.
+#define PROMOTED3(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b, T c) { return expression; } }
+PROMOTED3(clamp_between, a != a ? a : b != b ? b : c != c ? c : clamp::f(a, b, c));
+
 struct lerp { template <class T> __device__ static T f(T a, T b, T w) { return fabs(w) < T(0.5) ? a + w * (b - a) : b - (b - a) * (T(1) - w); } };
 UNARY(log_sigmoid, (x < T(0) ? x : T(0)) - log1p(exp(-fabs(x))));
 UNARY(mish, x * tanh(log1p(exp(x))));
@@ -146,14 +155,14 @@ struct atan2_backward { template <class T> __device__ static T f(T g, T y, T x) 
 struct atan2_other_backward { template <class T> __device__ static T f(T g, T y, T x) { return g * -y * inverse_square(y, x); } };
 struct prelu_backward { template <class T> __device__ static T f(T g, T x, T w) { return x > T(0) ? g : g * w; } };
 BINARY(prelu_weight_backward, b >= T(0) ? T(0) : a * b);
-BINARY(copysign_, copysign(a, b));
-BINARY(xlogy, b != b ? b : a == T(0) ? T(0) : a * log(b));
-BINARY(xlog1py, b != b ? b : a == T(0) ? T(0) : a * log1p(b));
+FUNCTION2(copysign_, copysign(a, b));
+FUNCTION2(xlogy, b != b ? b : a == T(0) ? T(0) : a * log(b));
+FUNCTION2(xlog1py, b != b ? b : a == T(0) ? T(0) : a * log1p(b));
 struct logaddexp { template <class T> __device__ static T f(T a, T b) {
   if (isinf(a) && a == b) return a; const T most = a != a || b != b ? a + b : a > b ? a : b; return most + log1p(exp(-fabs(a - b))); } };
 struct logaddexp2 { template <class T> __device__ static T f(T a, T b) {
   if (isinf(a) && a == b) return a; const T most = a != a || b != b ? a + b : a > b ? a : b; return most + log1p(exp2(-fabs(a - b))) * T(1.44269504088896340736); } };
-UNARY(asinh_, asinh(x)); UNARY(acosh_, acosh(x)); UNARY(atanh_, atanh(x)); UNARY(lgamma_, lgamma(x)); UNARY(erfinv_, erfinv(x));
+FUNCTION1(asinh_, asinh(x)); FUNCTION1(acosh_, acosh(x)); FUNCTION1(atanh_, atanh(x)); FUNCTION1(lgamma_, lgamma(x)); FUNCTION1(erfinv_, erfinv(x));
 // Far out by its asymptotic series, nearer by steps toward it, below zero by reflection.
 __device__ inline double digamma_of(double x) {
   if (x == 0) return copysign(__longlong_as_double(0x7ff0000000000000ll), -x);
@@ -170,14 +179,15 @@ __device__ inline double digamma_of(double x) {
   const double tail = z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z * (1.0 / 12 - z * (3617.0 / 8160))))))));
   return log(x) - 0.5 / x - tail - over / under + rest;
 }
-struct digamma_ { template <class T> __device__ static T f(T x) { return T(digamma_of(double(x))); } };
-UNARY(sinc, x == T(0) ? T(1) : sin(T(3.14159265358979323846) * x) / (T(3.14159265358979323846) * x));
-UNARY(deg2rad, x * T(0.01745329251994329577)); UNARY(rad2deg, x * T(57.2957795130823208768));
+FUNCTION1(digamma_, T(digamma_of(double(x))));
+FUNCTION1(angle, x != x ? x : x < T(0) ? T(3.14159265358979323846) : T(0));
+FUNCTION1(sinc, x == T(0) ? T(1) : sin(T(3.14159265358979323846) * x) / (T(3.14159265358979323846) * x));
+FUNCTION1(deg2rad, x * T(0.01745329251994329577)); FUNCTION1(rad2deg, x * T(57.2957795130823208768));
 BINARY(heaviside, a == T(0) ? b : a > T(0) ? T(1) : T(0));
-UNARY(i0, cyl_bessel_i0(x)); UNARY(i1, cyl_bessel_i1(x));
-UNARY(modified_bessel_i0, cyl_bessel_i0(x)); UNARY(modified_bessel_i1, cyl_bessel_i1(x));
-UNARY(bessel_j0, j0(x)); UNARY(bessel_j1, j1(x)); UNARY(bessel_y0, x == T(0) ? -T(__int_as_float(0x7f800000)) : y0(x)); UNARY(bessel_y1, x == T(0) ? -T(__int_as_float(0x7f800000)) : y1(x));
-UNARY(ndtr, normcdf(x)); UNARY(ndtri, normcdfinv(x)); UNARY(erfcx_, erfcx(x));
+FUNCTION1(i0, cyl_bessel_i0(x)); FUNCTION1(i1, cyl_bessel_i1(x));
+FUNCTION1(modified_bessel_i0, cyl_bessel_i0(x)); FUNCTION1(modified_bessel_i1, cyl_bessel_i1(x));
+FUNCTION1(bessel_j0, j0(x)); FUNCTION1(bessel_j1, j1(x)); FUNCTION1(bessel_y0, x == T(0) ? -T(__int_as_float(0x7f800000)) : y0(x)); FUNCTION1(bessel_y1, x == T(0) ? -T(__int_as_float(0x7f800000)) : y1(x));
+FUNCTION1(ndtr, normcdf(x)); FUNCTION1(ndtri, normcdfinv(x)); FUNCTION1(erfcx_, erfcx(x));
 // exp(-|x|) times them: far out by their expansions, where the functions themselves overflow.
 struct i0e { template <class T> __device__ static T f(T x) {
   const T a = fabs(x), z = T(1) / a;
@@ -226,6 +236,7 @@ NUMBERS1(threshold, x <= p ? q : x);
 NUMBERS1(hardtanh, owned(x, p, q));
 NUMBERS1(hardshrink, fabs(x) <= p ? T(0) : x);
 NUMBERS1(softshrink, x > p ? x - p : x < -p ? x + p : x != x ? x : T(0));
+NUMBERS1(round_to, q == T(0) ? nearbyint(x * p) / p : nearbyint(x / q) * q);
 NUMBERS1(nan_to_num, x != x ? p : isinf(x) ? (x > T(0) ? q : r) : x);
 
 // An operand in the compute type; truth values where that is bool.

@@ -7,6 +7,7 @@ from typing import Any
 from shim_torch._impl.native import _core
 from shim_torch._impl.records.shared.formulas import zeros_as
 from shim_torch._impl.records.shared.pointwise import Formula, array_function, unary_op
+from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, op
 from shim_torch._impl.table.refusals import refuse, refusing
 from shim_torch._impl.table.rules import fixed, same, same_dtype
@@ -161,7 +162,12 @@ unary_op(
     out_dtype="isneginf does not support non-boolean outputs.",
     never_differentiable=True,
 )
-unary_op("isreal", array_function("isreal"), None, fixed("bool"), inplace=False, out=False)
+
+
+@composite("isreal(Tensor self) -> Tensor", pointwise=True)
+def isreal(self):
+    """Whether each element's imaginary part is 0; real dtypes have none."""
+    return self.imag == 0 if self.is_complex() else torch.ones_like(self, dtype=_core.bool)
 
 
 def _square_dtype(self):
