@@ -257,7 +257,6 @@ def test_narrow_scores(simulated):
         "streams",
         "replays",
         "fed_back",
-        "filled_elsewhere",
         "graph_training",
         "graph_optimizers",
         "first_call",
@@ -267,7 +266,9 @@ def test_compiled_functions(simulated, part):
     run(simulated, f"import compiled_checks; compiled_checks.{part}()")
 
 
-@pytest.mark.parametrize("part", ["planned", "planned_graphs", "planned_without_breaks", "graphs_after_it"])
+@pytest.mark.parametrize(
+    "part", ["planned", "planned_graphs", "planned_without_breaks", "graphs_after_it", "filled_elsewhere"]
+)
 def test_first_calls(simulated, part):
     run(simulated, f"import first_call_checks; first_call_checks.{part}()")
 

@@ -185,27 +185,6 @@ def replays():
             torch.testing.assert_close(a.cpu(), b.cpu())
 
 
-def filled_elsewhere():
-    """What a program fills may be elsewhere at each call: it is written to there, and what earlier calls filled stays."""
-
-    def f(x, to):
-        to.zero_()
-        return to.add_(x).sum()
-
-    compiled, filled = torch.compile(f, mode="reduce-overhead"), []
-    for i in range(8):
-        to = torch.full((5, 8), 7.0, device="cuda")
-        filled.append(to)
-        assert compiled(torch.full((5, 8), float(i), device="cuda"), to).item() == 40 * i
-    assert [float(t.cpu().mean()) for t in filled] == list(range(8))
-    g = torch.compile(lambda x, to: (to.zero_().add_(x), x + 1)[1], mode="reduce-overhead")
-    to = torch.zeros(5, 8, device="cuda")
-    for i in range(8):  # what the call before gave
-        to = g(torch.full((5, 8), float(i), device="cuda"), to)
-        assert to.sum().item() == 40 * (i + 1)
-    assert status()["graphs"].get("replayed", 0) > 3, status()["graphs"]
-
-
 def fed_back():
     """What a call gave is the next one's input."""
     step = torch.compile(lambda h: (h * 2 + 1).sin(), mode="reduce-overhead")
