@@ -27,7 +27,7 @@ def enable(ours: bool) -> None:
     if ours:
         from compat import enable_torch_proxy
 
-        names = "kernel_workloads transformers accelerate safetensors liger_kernel triton torchvision __main__"
+        names = "kernel_workloads transformers accelerate safetensors liger_kernel triton __main__"
         enable_torch_proxy(scope=set(names.split()))
     import torch as found
 
