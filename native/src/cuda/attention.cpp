@@ -78,11 +78,11 @@ template <class E> Kernel<E> kernel_of(const Family& which, const Problem& p, in
   });
 }
 
-// Whether Hopper's kernels take it: what they have to fill are tiles of 64 queries. Their blocks are counted in one number. `few`: the keys that
-// fewer queries must have, whose time is that of reading them.
-bool takes_tiles(const Problem& p, IntArrayRef of, IntArrayRef keys, double scale, int device, int64_t few = 1 << 30) {
-  return (p.size == 64 || p.size == 128) && (of[2] > 64 || keys[2] >= few) && scale > 0 &&
-         hopper_processors(device) > 0 && (std::max(of[2], keys[2]) + 127) / 128 * of[0] * of[1] <= kMostBlocks;
+// Whether Hopper's kernels take it: what they have to fill are tiles of 64 queries. Their blocks are counted in one number. Fewer queries
+// than `least` would leave most of a tile empty.
+bool takes_tiles(const Problem& p, IntArrayRef of, IntArrayRef keys, double scale, int device, int64_t least = 65) {
+  return (p.size == 64 || p.size == 128) && of[2] >= least && scale > 0 && hopper_processors(device) > 0 &&
+         (std::max(of[2], keys[2]) + 127) / 128 * of[0] * of[1] <= kMostBlocks;
 }
 // Keys and values, the scores' slopes, two tiles of queries and of what comes back, with two numbers a query.
 unsigned hopper_backward_bytes(const Problem& p) {
@@ -159,8 +159,8 @@ Outcome<std::tuple<Tensor, Tensor>> attention(const Tensor& q0, const Tensor& k0
   AttentionBlocks form{};
   TensorMap maps[3];
   Tensor q, k, v;
-  constexpr int64_t kFewQueries = 512;
-  if (takes_tiles(p, of, keys, scale, device, p.size == 128 ? kFewQueries : 1 << 30)) {
+  const bool many_keys = p.size == 128 && keys[2] >= 512;  // whose reading takes as long as all else
+  if (takes_tiles(p, of, keys, scale, device, many_keys ? 1 : 65)) {
     form =
         attention_blocks({p.size, causal, p.kind || p.drops, of[0] * of[1], of[2], keys[2]}, hopper_processors(device));
     const int64_t bytes = mask ? int64_t(mask->itemsize()) * 2 : 1;
