@@ -156,8 +156,9 @@ void Replay::look_at(Storages storages) {
       i.moves = true;
       graph_ = {};
     }
-    const bool written_after = i.filled && std::ranges::find(given_, given) == given_.end();
-    if (calls_ >= calls_before_ && i.moves && i.written && !written_after) last_was_ = kMovesAndWrites;
+    if (calls_ < calls_before_ || !i.moves || !i.written) continue;
+    const bool void_soon = std::ranges::find(given_, given) != given_.end();
+    if (!i.filled || void_soon) last_was_ = kMovesAndWrites;
   }
 }
 
