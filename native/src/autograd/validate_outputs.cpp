@@ -28,7 +28,7 @@ void graph_task::fit(Tensor& g, const InputMeta& meta, const Node& from, size_t 
         " but expected shape compatible with ", bracketed(meta.sizes));
     g = engine_ops().sum_to(g, meta.sizes);
   }
-  CHECK(Kind::Runtime, g->device() == meta.device || (g->device().is_cpu() && g->dim() == 0), "Function ", from.name(),
+  CHECK(Kind::Runtime, g->device() == meta.device || is_cpu_scalar(*g), "Function ", from.name(),
       " returned an invalid gradient at index ", index, " - expected device ", to_string(meta.device), " but got ",
       to_string(g->device()));
   if (g->dtype() != meta.dtype) g = engine_ops().cast(g, meta.dtype);

@@ -91,6 +91,10 @@ size_t storage_bytes(IntArrayRef sizes, IntArrayRef strides, size_t itemsize) {
   return size_t(bytes);
 }
 
+bool fills_storage(IntArrayRef sizes, IntArrayRef strides, size_t itemsize, size_t nbytes) {
+  return size_t(product(sizes)) * itemsize == nbytes && storage_bytes(sizes, strides, itemsize) == nbytes;
+}
+
 int64_t wrap_dim(int64_t dim, int64_t ndim) {
   int64_t span = std::max<int64_t>(ndim, 1);
   CHECK(Kind::Index, dim >= -span && dim < span, "Dimension out of range (expected to be in range of [", -span, ", ",

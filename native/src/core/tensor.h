@@ -128,9 +128,13 @@ MemoryFormat suggest_memory_format(
 MemoryFormat common_memory_format(
     std::span<const TensorImpl* const>);  // what that tells of all of them; contiguous where they differ
 Dims channels_last_strides(IntArrayRef sizes);
+// It counts as a number among tensors of another device.
+inline bool is_cpu_scalar(const TensorImpl& t) { return t.device().is_cpu() && t.dim() == 0; }
 int64_t product(IntArrayRef);
 size_t storage_bytes(
     IntArrayRef sizes, IntArrayRef strides, size_t itemsize);  // smallest storage that holds the geometry
+// Whether it has each byte of a storage of so many, from the first on.
+bool fills_storage(IntArrayRef sizes, IntArrayRef strides, size_t itemsize, size_t nbytes);
 int64_t wrap_dim(
     int64_t dim, int64_t ndim);  // "Dimension out of range (expected to be in range of [-2, 1], but got 2)"
 Dims broadcast_shapes(IntArrayRef a,

@@ -21,10 +21,10 @@ inline bool takes(const TensorImpl& t) {
 inline bool device_of_all(std::initializer_list<const TensorImpl*> tensors, Device* where) {
   const TensorImpl* decides = nullptr;
   for (const TensorImpl* t : tensors)
-    if (t && (!decides || (decides->device().is_cpu() && decides->dim() == 0 && !t->device().is_cpu()))) decides = t;
+    if (t && (!decides || (is_cpu_scalar(*decides) && !t->device().is_cpu()))) decides = t;
   *where = decides->device();
   for (const TensorImpl* t : tensors)
-    if (t && !(t->device() == *where) && !(t->device().is_cpu() && t->dim() == 0)) return false;
+    if (t && !(t->device() == *where) && !is_cpu_scalar(*t)) return false;
   return true;
 }
 

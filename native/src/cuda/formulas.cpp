@@ -18,9 +18,6 @@ bool overlaps(const TensorImpl& out, const TensorImpl& in) {
   return a != b || !std::ranges::equal(out.sizes(), in.sizes()) || !std::ranges::equal(out.strides(), in.strides());
 }
 
-// A CPU tensor of no dims counts as a number among tensors on CUDA.
-bool read_here(const TensorImpl& t) { return t.device().is_cpu() && t.dim() == 0; }
-
 }  // namespace
 
 Outcome<Tensor> formula(
@@ -39,7 +36,7 @@ Outcome<Tensor> formula(
     const DType t = i.tensor->dtype();
     if (!floating(t) && (whole == Whole::declined || !is_integral(t, true))) return kOtherDtype;
     promoted.add(*i.tensor);
-    if (whole != Whole::declined && read_here(*i.tensor)) continue;
+    if (whole != Whole::declined && is_cpu_scalar(*i.tensor)) continue;
     if (!first) first = i.tensor;
     if (whole == Whole::declined && t != first->dtype()) return kMixedDtypes;
     if (i.tensor->device() != first->device()) return kMixedDevices;
@@ -64,7 +61,7 @@ Outcome<Tensor> formula(
   Elementwise e{op, compute, compute, 1, {Operand::of(*out)}};
   alignas(16) char numbers[3][16] = {};
   for (const TensorOrScalar& i : inputs) {
-    const bool here = i.tensor && read_here(*i.tensor);
+    const bool here = i.tensor && is_cpu_scalar(*i.tensor);
     if (i.tensor && !here) {
       e.operands[e.count++] = Operand::of(*i.tensor);
       continue;

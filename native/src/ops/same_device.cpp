@@ -5,7 +5,7 @@
 namespace shim {
 
 void SameDevice::meet(const TensorImpl& t) {
-  auto stands_in = [&](const TensorImpl& x) { return op_.pointwise && x.device().is_cpu() && x.dim() == 0; };
+  auto stands_in = [&](const TensorImpl& x) { return op_.pointwise && is_cpu_scalar(x); };
   if (stands_in(t)) return;
   if (stands_in(*first_)) {
     first_ = &t;

@@ -57,9 +57,8 @@ std::vector<bool> filled_first(const Steps& steps) {
   std::vector<bool> met(steps.storages.size()), filled(steps.storages.size());
   for (const Step& step : steps.steps) {
     if (const TensorRef* r = tensor(step, 0); r && fills(*step.op) && !met[size_t(r->storage)]) {
-      const size_t bytes = steps.storages[size_t(r->storage)].nbytes, size = itemsize(r->dtype);
-      filled[size_t(r->storage)] =
-          !r->offset && size_t(r->numel()) * size == bytes && storage_bytes(r->sizes, r->strides, size) == bytes;
+      const size_t s = size_t(r->storage);
+      filled[s] = !r->offset && fills_storage(r->sizes, r->strides, itemsize(r->dtype), steps.storages[s].nbytes);
     }
     for (const Value& v : step.args) each_tensor(v, [&](const TensorRef& r) { met[size_t(r.storage)] = true; });
   }

@@ -126,8 +126,7 @@ class Learner {
     const std::string& name = d.node->op->schema.name;
     if (!s.fresh || d.node->form != Results::none || (name != "zero_" && name != "fill_" && name != "copy_"))
       return false;
-    const bool whole = size_t(product(s.sizes())) * itemsize(s.dtype) == s.nbytes &&
-                       storage_bytes(s.sizes(), s.strides(), itemsize(s.dtype)) == s.nbytes;
+    const bool whole = fills_storage(s.sizes(), s.strides(), itemsize(s.dtype), s.nbytes);
     if (!whole || d.node->inputs.size() > 2 || (d.node->inputs.size() == 2 && d.node->inputs[1].fresh)) return false;
     made_->empty.push_back({s.slot, s.nbytes, s.device});
     return true;
