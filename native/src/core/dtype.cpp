@@ -117,6 +117,7 @@ size_t itemsize(DType t) { return row(t).size; }
 const char* dtype_name(DType t) { return row(t).name; }
 const char* scalar_name(DType t) { return row(t).scalar; }
 bool is_floating(DType t) { return row(t).flags & kFloat; }
+bool floating(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
 bool is_complex(DType t) { return row(t).flags & kComplex; }
 bool is_quantized(DType t) { return t >= DType::qi8 && t <= DType::qu2x4 && t != DType::bf16; }
 bool is_integral(DType t, bool include_bool) { return row(t).flags & (kInt | (include_bool ? kBool : 0)); }

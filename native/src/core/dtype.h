@@ -42,6 +42,7 @@ size_t itemsize(DType);
 const char* dtype_name(DType);   // "float32": what str(dtype) prints after "torch."
 const char* scalar_name(DType);  // "Float": what PyTorch's error texts print
 bool is_floating(DType);         // float16, bfloat16, float8 ..., not complex
+bool floating(DType);            // of these the ones that kernels compute on: float16, bfloat16, float32, float64
 bool is_complex(DType);
 bool is_quantized(DType);  // qint8, quint8, qint32, quint4x2, quint2x4
 bool is_integral(DType, bool include_bool = false);

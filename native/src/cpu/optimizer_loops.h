@@ -23,8 +23,6 @@ inline bool lies_alike(const TensorImpl& a, const TensorImpl& b) {
          std::ranges::equal(a.strides(), b.strides());
 }
 
-inline bool steppable(DType t) { return t == DType::f32 || t == DType::f64 || t == DType::f16 || t == DType::bf16; }
-
 inline bool is_count(const Tensor& c) {
   return c->device().is_cpu() && c->numel() == 1 && (c->dtype() == DType::f32 || c->dtype() == DType::f64);
 }
@@ -37,7 +35,7 @@ template <size_t states> const char* against_lists(const StepLists<states>& l) {
     return "lists of different lengths";
   for (size_t i = 0; i < n; ++i) {
     const TensorImpl& p = *l.parameters[i];
-    if (!p.device().is_cpu() || !steppable(p.dtype())) return "parameters of another dtype or device";
+    if (!p.device().is_cpu() || !floating(p.dtype())) return "parameters of another dtype or device";
     if (!p.is_contiguous() && !dense(p)) return "parameters that are not dense";
     if (!lies_alike(p, *l.gradients[i])) return "gradients that lie in another way";
     for (TensorList s : l.state)

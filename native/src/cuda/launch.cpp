@@ -70,7 +70,6 @@ int threads_for(int64_t work) {
   return threads;
 }
 
-bool floating(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64; }
 DType compute_dtype(DType t) { return floating(t) && t != DType::f64 ? DType::f32 : t; }
 bool has_kernel(DType t) { return elementwise_dtype(t) && t != DType::f8e4m3fn && t != DType::f8e5m2; }
 

@@ -56,7 +56,6 @@ int vector_of(const void* data, size_t size);
 int vector_for(int64_t cols, std::initializer_list<const Tensor*> tensors);
 int threads_for(int64_t work);  // a multiple of 32 from 32 to 1024
 bool kernels_ready();           // a driver is there, and an NVRTC or a pack of compiled kernels
-bool floating(DType);           // a dtype of ours for sums and norms: float16, bfloat16, float32, float64
 DType compute_dtype(DType);     // float32 for the narrow ones
 bool has_kernel(DType);         // an element type that kernels can compute with
 

@@ -19,10 +19,7 @@ template <class F> auto computed(const TensorImpl& like, double work, F&& f) {
   return f();
 }
 
-inline bool floats(const TensorImpl& t) {
-  if (is_sparse(t)) return false;
-  return t.dtype() == DType::f32 || t.dtype() == DType::f64 || t.dtype() == DType::f16 || t.dtype() == DType::bf16;
-}
+inline bool floats(const TensorImpl& t) { return !is_sparse(t) && floating(t.dtype()); }
 inline bool alike(const TensorImpl& a, const TensorImpl& b) {
   return a.dtype() == b.dtype() && a.device() == b.device() && !a.device().is_meta();
 }

@@ -5,7 +5,7 @@
 namespace shim::gemm {
 
 bool can_launch(Device device, DType dtype) {
-  const bool plain = dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
+  const bool plain = floating(dtype);
   if (device.is_cpu()) return plain && can_launch_cpu();
   if (!device.is_cuda() || !plain) return false;
   if (cublaslt::library().loaded) return true;

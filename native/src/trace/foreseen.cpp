@@ -128,8 +128,7 @@ bool foreseen_at_first(const Rule& rule, const Value* args, size_t n) {
   if (rule.foreseen == Rule::never || rule.foreseen == Rule::always) return rule.foreseen == Rule::always;
   return !any_tensor(args, n, [&](TensorImpl& t) {
     const DType d = t.dtype();
-    const bool floats = d == DType::f32 || d == DType::bf16 || d == DType::f16 || d == DType::f64;
-    return rule.foreseen == Rule::of_floats ? !floats : !is_integral(d, true);
+    return rule.foreseen == Rule::of_floats ? !floating(d) : !is_integral(d, true);
   });
 }
 
