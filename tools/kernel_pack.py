@@ -39,13 +39,13 @@ def read(path: Path) -> Table:
 
 
 def elsewhere(text: str) -> str | None:
-    """What other architectures ask for where sm_90 asks for this kernel of its own; as in cuda/attention.cpp."""
+    """What other architectures ask for where sm_90 asks for this kernel of its own; as in cuda/attention_forward.cpp."""
     program, *macros = text.split()
     if HOPPER not in macros:
         return None
     values = dict(m.split("=", 1) for m in macros)
     values["TILES"] = "2" if int(values["D"]) <= 64 else "1"
-    names = ("ELEMENT", "D", "TILES", "CAUSAL", "MASK", "DROPS")
+    names = ("ELEMENT", "D", "TILES", "CAUSAL", "MASK", "DROPS", *(("SPLIT",) if "SPLIT" in values else ()))
     return " ".join([program.replace("_hopper", ""), *(f"{name}={values[name]}" for name in names)])
 
 

@@ -128,6 +128,40 @@ def test_layouts_of_whole_tiles(causal, size, seeded):
     )
 
 
+@pytest.mark.parametrize("dtype", CLOSE, ids=str)
+@pytest.mark.parametrize("size", (64, 80, 128))
+@pytest.mark.parametrize("heads", ((8, 8), (8, 2), (32, 1), (300, 150)), ids=str)
+@pytest.mark.parametrize("lengths", ((1, 300), (1, 5000), (7, 4000), (64, 1037)), ids=str)
+@pytest.mark.parametrize("kind", ("whole", "padding", "numbers"))
+def test_few_queries(kind, lengths, heads, size, dtype, seeded):
+    """Parts of the keys are blocks of their own; one query of each of the heads that share keys is one of a head's queries."""
+    rows, cols = lengths
+    q, k, v = (
+        torch.randn(2, h, n, size).to(dtype) for h, n in zip((*heads, heads[1]), (rows, cols, cols), strict=True)
+    )
+    mask = None
+    if kind == "padding":
+        mask = torch.arange(cols) >= torch.tensor([cols // 2, 3])[:, None, None, None]
+    elif kind == "numbers":
+        mask = torch.randn(heads[0], 1, cols).to(dtype)
+    compared(q, k, v, mask, worse=2.0, enable_gqa=True)
+
+
+@pytest.mark.parametrize("size", (32, 64, 128))
+@pytest.mark.parametrize("rows", (1, 3))
+def test_few_queries_and_a_cache_of_more_keys(rows, size, seeded):
+    """Heads that lie beside each other, keys that lie in a larger tensor, and what a mask hides wholly."""
+    q = torch.randn(2, rows, 8, size, device="cuda").half().transpose(1, 2)
+    k, v = torch.randn(2, 2, 2, 3000, size, device="cuda").half()[..., :2500, :]
+    whole = attend(*(t.contiguous() for t in (q, k, v)), enable_gqa=True)
+    assert torch.equal(attend(q, k, v, enable_gqa=True), whole)
+    seen = torch.zeros(2, 1, 1, 2500, dtype=torch.bool, device="cuda")
+    seen[0] = True
+    found = attend(q, k, v, seen, enable_gqa=True)
+    assert torch.equal(found[1], torch.zeros_like(found[1]))
+    torch.testing.assert_close(found[0], whole[0])
+
+
 def test_more_heads_than_come_at_a_time(seeded):
     """Of causal problems, as many heads at a time as the second-level cache keeps: 218, and 109 for gradients."""
     compared(*(torch.randn(11, 20, 600, 64).bfloat16() for _ in range(3)), worse=2.0, is_causal=True)

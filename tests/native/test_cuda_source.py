@@ -237,6 +237,14 @@ def of_attention():
             "PAIRS": int(mask == 2),
         }
         yield "attention_hopper_backward", {**hopper, "DROPS": int(mask == 0), "HOPPER": 1}
+        if mask:  # few queries
+            split = {**hopper, "DROPS": 0, "SPLIT": 1}
+            yield (
+                "attention",
+                {name: split[name] for name in ("ELEMENT", "D", "TILES", "CAUSAL", "MASK", "DROPS", "SPLIT")},
+            )
+            yield "attention_hopper", {**split, "HOPPER": 1, **alone(1, 3)}
+        yield "attention_join", {"ELEMENT": t}
         shared = {"GROUPS": 2, "BLOCKS": 2, "SPAN": 64, "STAGES": 3} if size == 64 else alone(2, 2)
         yield "attention_hopper", {**hopper, "DROPS": int(mask == 0), "HOPPER": 1, **shared}
     plain = {"KIND_HALF": 0, "D": 64, "TILES": 1, "MASK": 0, "PAIRS": 0, "DROPS": 0, "HOPPER": 1}

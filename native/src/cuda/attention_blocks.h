@@ -4,7 +4,9 @@
 
 namespace shim::cuda {
 
-// How many multiprocessors a device has whose matrix units take whole tiles from shared memory (compute capability 9.0); 0 of any other.
+// How many multiprocessors a device has; 0 where the driver does not say.
+int multiprocessors(int device);
+// Those of a device whose matrix units take whole tiles from shared memory (compute capability 9.0); 0 of any other.
 int hopper_processors(int device);
 
 // Heads of `size` numbers, `lines` of them (batch times heads), each with `rows` queries and `cols` keys; `picky`: with a mask or with
@@ -28,5 +30,9 @@ struct AttentionBlocks {
   int64_t parts(int64_t lines, int64_t rows) const { return (rows + groups * 64 - 1) / (groups * 64) * lines; }
 };
 AttentionBlocks attention_blocks(const AttentionShape& shape, int processors);
+
+// Into how many parts `tiles` tiles of keys are cut for few queries, of which `lines` blocks would leave most of the device, which has room for
+// `places` blocks, idle.
+int64_t key_parts(int64_t lines, int64_t tiles, int64_t places);
 
 }  // namespace shim::cuda

@@ -1,13 +1,17 @@
 #pragma once
 // Attention whose scores never reach memory, on the matrix units, compiled by NVRTC with macros:
 //   ELEMENT Half or Bf16, D the size of a head (a multiple of 16), TILES of 16 queries a warp, CAUSAL, MASK 0 none, 1 truth values,
-//   2 numbers of ELEMENT that are added; DROPS 1 where weights are dropped.
+//   2 numbers of ELEMENT that are added; DROPS 1 where weights are dropped; SPLIT 1 where parts of the keys are blocks of their own, whose
+//   results attention_join.cuh joins.
 #include "cuda/kernels/types.cuh"
 
 typedef ELEMENT T;
 #define KEYS 64
 #define WARPS 4
 #define QUERIES (WARPS * 16 * TILES)
+#ifndef SPLIT
+#define SPLIT 0
+#endif
 #define LINE (D + 8)  // of shared memory: rows of 16 bytes fall into different banks
 struct Strides {
   i64 batch, head, row;
@@ -98,14 +102,16 @@ __device__ inline bool is_kept(const Drops& drops, u32 word, int half) {
 }
 
 // out = softmax(scale * q k' + mask) v and the scores' logsumexp; a block QUERIES queries of one head, which a group of heads of k and v share.
-extern "C" __global__ void __launch_bounds__(WARPS * 32)
-    attention(const T* q, const T* k, const T* v, const void* mask, T* out, float* lse, Strides sq, Strides sk,
-        Strides sv, Strides so, MaskStrides sm, int heads, int group, int rows, int cols, float scale, Drops drops) {
+// With SPLIT a block has all queries and `each` of the keys, a multiple of KEYS; then out and lse are (blocks, lines, rows) and out is float32.
+extern "C" __global__ void __launch_bounds__(WARPS * 32) attention(const T* q, const T* k, const T* v, const void* mask,
+    T* out, float* lse, Strides sq, Strides sk, Strides sv, Strides so, MaskStrides sm, int heads, int group, int rows,
+    int cols, int each, float scale, Drops drops) {
   __shared__ alignas(16) T tiles[2 * KEYS * LINE];
   T *const ks = tiles, *const vs = tiles + KEYS * LINE;
   const float kLog2 = 1.44269504088896340736f, low = -__int_as_float(0x7f800000);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, batch = blockIdx.y / heads, head = blockIdx.y % heads;
-  const int first = int(CAUSAL ? gridDim.x - 1 - blockIdx.x : blockIdx.x) * QUERIES, own = first + warp * 16 * TILES;
+  const int first = SPLIT ? 0 : int(CAUSAL ? gridDim.x - 1 - blockIdx.x : blockIdx.x) * QUERIES,
+            own = first + warp * 16 * TILES;
   q += batch * sq.batch + head * sq.head;
   k += batch * sk.batch + head / group * sk.head;
   v += batch * sv.batch + head / group * sv.head;
@@ -122,10 +128,12 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
   float sums[TILES][D / 8][4] = {}, most[TILES][2], total[TILES][2] = {};
 #pragma unroll
   for (int t = 0; t < TILES; ++t) most[t][0] = most[t][1] = low;
-  const int end = CAUSAL ? min(cols, first + QUERIES) : cols;
-  fetch_rows(ks, k, sk.row, 0, KEYS, cols);
+  const int start = SPLIT ? blockIdx.x * each : 0, end = SPLIT    ? min(cols, start + each)
+                                                         : CAUSAL ? min(cols, first + QUERIES)
+                                                                  : cols;
+  fetch_rows(ks, k, sk.row, start, KEYS, cols);
   fetched();
-  for (int at = 0; at < end; at += KEYS) {
+  for (int at = start; at < end; at += KEYS) {
     fetch_rows(vs, v, sv.row, at, KEYS, cols);
     fetched();
     arrived<1>();
@@ -224,7 +232,6 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
     __syncthreads();
   }
   arrived<0>();
-  out += batch * so.batch + head * so.head;
 #pragma unroll
   for (int t = 0; t < TILES; ++t)
 #pragma unroll
@@ -235,11 +242,18 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
       const int row = own + t * 16 + half * 8 + lane / 4;
       if (row >= rows) continue;
       const float share = sum == 0.0f ? 0.0f : (DROPS ? drops.rest : 1.0f) / sum;  // of nothing that is seen: zeros
-      u32* to = reinterpret_cast<u32*>(out + row * so.row);
+      const i64 place = ((SPLIT ? i64(blockIdx.x) * gridDim.y : i64(0)) + blockIdx.y) * rows + row;
+      if (SPLIT) {
+        float2* to = reinterpret_cast<float2*>(reinterpret_cast<float*>(out) + place * D);
 #pragma unroll
-      for (int d = 0; d < D / 8; ++d)
-        to[d * 4 + lane % 4] = packed(sums[t][d][2 * half] * share, sums[t][d][2 * half + 1] * share);
-      if (lane % 4 == 0)
-        lse[i64(blockIdx.y) * rows + row] = sum == 0.0f ? low : (most[t][half] + log2f(sum)) * 0.69314718055994530942f;
+        for (int d = 0; d < D / 8; ++d)
+          to[d * 4 + lane % 4] = make_float2(sums[t][d][2 * half] * share, sums[t][d][2 * half + 1] * share);
+      } else {
+        u32* to = reinterpret_cast<u32*>(out + batch * so.batch + head * so.head + row * so.row);
+#pragma unroll
+        for (int d = 0; d < D / 8; ++d)
+          to[d * 4 + lane % 4] = packed(sums[t][d][2 * half] * share, sums[t][d][2 * half + 1] * share);
+      }
+      if (lane % 4 == 0) lse[place] = sum == 0.0f ? low : (most[t][half] + log2f(sum)) * 0.69314718055994530942f;
     }
 }

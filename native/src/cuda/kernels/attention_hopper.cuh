@@ -19,7 +19,7 @@ __device__ inline void fetch_tile(u32 to, const TensorMap* from, u32 barrier, in
         "l"(from), "r"(panel * 64), "r"(row), "r"(head), "r"(batch), "r"(barrier)
         : "memory");
 }
-// With GROUPS of 64 queries, SPAN keys at a time and STAGES tiles of keys and as many of values in shared memory, as attention.cpp chooses.
+// With GROUPS of 64 queries, SPAN keys at a time and STAGES tiles of keys and as many of values in shared memory, as attention_blocks.cpp chooses.
 // With BLOCKS 2, two blocks are at work on a multiprocessor and one of the warps that multiply fetches too. A block that is alone has four warps
 // more that fetch and give their registers to the others, whose threads have 64 x SPAN scores and 64 x D outputs to keep; the groups of
 // four warps take turns in sending products. It is at work on one part of the queries after another, where there are more than blocks: what the
@@ -28,15 +28,18 @@ __device__ inline void fetch_tile(u32 to, const TensorMap* from, u32 barrier, in
 #define BLOCKS 1
 #define STAGES 2
 #endif
+#ifndef SPLIT
+#define SPLIT 0
+#endif
 #define ALONE (BLOCKS == 1)
 #define FETCHERS (ALONE ? 128 : 0)
 #define TAKEN (GROUPS == 3 ? 160 : 240)
 // As `attention`, in parts of GROUPS * 64 queries, four warps for 64. The products of one tile's keys run while the weights of the tile before
-// meet their values.
+// meet their values. With SPLIT a part has all queries, and `each` of the keys, whole tiles.
 extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
     attention_hopper(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
         const __grid_constant__ TensorMap v, const void* mask, T* out, float* lse, Strides so, MaskStrides sm,
-        int heads, int group, int lines, int rows, int cols, float scale, Drops drops) {
+        int heads, int group, int lines, int rows, int cols, int each, float scale, Drops drops) {
   extern __shared__ char space[];
   constexpr u32 kTile = SPAN * D * 2, kQueries = GROUPS * 64 * D * 2;
   const u32 base = (u32(__cvta_generic_to_shared(space)) + 1023) & ~1023u, ks = base + kQueries,
@@ -46,10 +49,14 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
             answered = asked + 8;
   const auto of_keys = [](int tile) { return u32(tile % STAGES) * 8; };
   const auto of_values = [](int tile) { return u32(tile % STAGES + STAGES) * 8; };
-  const int blocks = (rows + GROUPS * 64 - 1) / (GROUPS * 64);
-  const auto tiles_of = [&](int last) { return (CAUSAL ? min(cols, last) + SPAN - 1 : cols + SPAN - 1) / SPAN; };
+  const int blocks = SPLIT ? (cols + each - 1) / each : (rows + GROUPS * 64 - 1) / (GROUPS * 64);
+  const auto start_of = [&](const Part& part) { return SPLIT ? part.place * each : 0; };
+  const auto tiles_of = [&](const Part& part, int last) {
+    const int keys = SPLIT ? min(cols - start_of(part), each) : CAUSAL ? min(cols, last) : cols;
+    return (keys + SPAN - 1) / SPAN;
+  };
   const auto first_of = [&](const Part& part) {
-    return (CAUSAL ? blocks - 1 - part.place : part.place) * (GROUPS * 64);
+    return SPLIT ? 0 : (CAUSAL ? blocks - 1 - part.place : part.place) * (GROUPS * 64);
   };
   const auto part_at = [&](int place) { return part_of(place, lines, blocks, i64(cols) * D * 4); };
   if (threadIdx.x == 0) {
@@ -69,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
   const auto fetch_mask = [&](int tile, const Part& part) {
     constexpr int kBytes = MASK == 1 ? 1 : 2, kLine = 128;
     if (!HELD) return;
-    const int at = (tile - done) * SPAN;
+    const int at = start_of(part) + (tile - done) * SPAN;
     const char* const from =
         static_cast<const char*>(mask) + (part.line / heads * sm.batch + part.line % heads * sm.head + at) * kBytes;
     for (int row = first_of(part) + threadIdx.x % 32, i = 0; i < GROUPS * 2; ++i, row += 32)
@@ -81,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
   const auto fetch = [&](const TensorMap* from, u32 to, u32 barrier, int tile, const Part& part) {
     if (tile >= STAGES) wait_for(read + barrier, u32(tile / STAGES - 1) & 1);
     if (threadIdx.x % 32 == 0)
-      fetch_tile<SPAN>(to + u32(tile % STAGES) * kTile, from, there + barrier, (tile - done) * SPAN,
+      fetch_tile<SPAN>(to + u32(tile % STAGES) * kTile, from, there + barrier, start_of(part) + (tile - done) * SPAN,
           part.line % heads / group, part.line / heads);
   };
   const auto fetch_keys = [&](int tile, const Part& part) {
@@ -99,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
       const Part part = part_at(place);
       if (place != blockIdx.x) wait_for(answered, parity ^ 1);
       if (threadIdx.x % 32 == 0) fetch_queries(part);
-      const int end = done + tiles_of(first_of(part) + GROUPS * 64);
+      const int end = done + tiles_of(part, first_of(part) + GROUPS * 64);
       for (int tile = done; tile < end; ++tile) {
         fetch_keys(tile, part);
         fetch_values(tile, part);
@@ -148,8 +155,8 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
   for (int place = blockIdx.x; place < blocks * lines; place += gridDim.x, parity ^= 1) {
     const Part part = part_at(place);
     const int line = part.line, batch = line / heads, head = line % heads, first = first_of(part),
-              own = first + own_warp * 16, all_tiles = tiles_of(first + GROUPS * 64),
-              tiles = ALONE ? all_tiles : tiles_of(first + own_group * 64 + 64);
+              own = first + own_warp * 16, start = start_of(part), all_tiles = tiles_of(part, first + GROUPS * 64),
+              tiles = ALONE ? all_tiles : tiles_of(part, first + own_group * 64 + 64);
     Place p{nullptr, sm.row, sm.col, own + lane / 4, rows, cols, scale * 1.44269504088896340736f};
     if (MASK == 1) p.mask = static_cast<const u8*>(mask) + batch * sm.batch + head * sm.head;
     if (MASK == 2) p.mask = static_cast<const T*>(mask) + batch * sm.batch + head * sm.head;
@@ -171,13 +178,13 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
     if (ALONE) turn_of(own_group);
     score(s, ks + u32(done % STAGES) * kTile);
     if (ALONE) turn_to((own_group + 1) % GROUPS);
-    look_at_mask(masked, p, 0);
+    look_at_mask(masked, p, start);
     finished<0>(s);
     was_read(read + of_keys(done));
-    weigh(s, masked, p, 0, edge(0), most, total, rest);
-    pack_weights(s, weights, drops, line, rows, cols, own, 0);
+    weigh(s, masked, p, start, edge(start), most, total, rest);
+    pack_weights(s, weights, drops, line, rows, cols, own, start);
     for (int j = 0; j + 1 < tiles; ++j) {
-      const int here = done + j, next = here + 1;
+      const int here = done + j, next = here + 1, at = start + (j + 1) * SPAN;
       tile_there(of_keys(next), next);
       pinned(sums);
       keep_weights();
@@ -190,10 +197,10 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
         if (j + STAGES < all_tiles) fetch_keys(j + STAGES, part);
         if (j && j - 1 + STAGES < all_tiles) fetch_values(j - 1 + STAGES, part);
       }
-      look_at_mask(masked, p, (j + 1) * SPAN);
+      look_at_mask(masked, p, at);
       finished<1>(s);
       was_read(read + of_keys(next));
-      weigh(s, masked, p, (j + 1) * SPAN, edge((j + 1) * SPAN), most, total, rest);
+      weigh(s, masked, p, at, edge(at), most, total, rest);
       finished<0>(sums);
       was_read(read + of_values(here));
       keep_weights();
@@ -203,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
 #pragma unroll
           for (int e = 0; e < 4; ++e) sums[4 * d + e] *= rest[e / 2];
       }
-      pack_weights(s, weights, drops, line, rows, cols, own, (j + 1) * SPAN);
+      pack_weights(s, weights, drops, line, rows, cols, own, at);
     }
     if (ALONE) was_read(answered);
     const int last = done + tiles - 1;
@@ -214,8 +221,12 @@ extern "C" __global__ void __launch_bounds__(THREADS + FETCHERS, BLOCKS)
     finished<0>(sums);
     was_read(read + of_values(last));
     done += all_tiles;
-    write_rows(
-        out + batch * so.batch + head * so.head, lse + i64(line) * rows, so.row, own, rows, sums, most, total, drops);
+    if (SPLIT) {
+      const i64 place = (i64(part.place) * lines + line) * rows;
+      write_rows(reinterpret_cast<float*>(out) + place * D, lse + place, D, own, rows, sums, most, total, drops);
+    } else
+      write_rows(
+          out + batch * so.batch + head * so.head, lse + i64(line) * rows, so.row, own, rows, sums, most, total, drops);
     if (!ALONE) break;  // it has one part
   }
   if (ALONE && own_group == 0) turn_of(0);  // what the last group gave, so that none is left over

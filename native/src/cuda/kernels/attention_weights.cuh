@@ -136,8 +136,9 @@ __device__ inline void gather_pieces(u32 (&x)[4]) {
     }
   }
 }
-// The outputs of the 16 rows of a warp, from `own` on, 16 bytes a thread, and the logarithm of each row's sum.
-__device__ inline void write_rows(T* out, float* lse, i64 stride, int own, int rows, const float (&sums)[D / 2],
+// The outputs of the 16 rows of a warp, from `own` on, 16 bytes a thread (8 of float32), and the logarithm of each row's sum.
+template <class O>
+__device__ inline void write_rows(O* out, float* lse, i64 stride, int own, int rows, const float (&sums)[D / 2],
     const float (&most)[2], const float (&total)[2], const Drops& drops) {
   const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -147,15 +148,22 @@ __device__ inline void write_rows(T* out, float* lse, i64 stride, int own, int r
     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
     const int row = own + half * 8 + lane / 4;
     const float share = sum == 0.0f ? 0.0f : (DROPS ? drops.rest : 1.0f) / sum;
-    uint4* const to = reinterpret_cast<uint4*>(out + row * stride) + lane % 4;
+    if constexpr (same_type<O, float>::value) {
+      float2* const to = reinterpret_cast<float2*>(out + row * stride) + lane % 4;
 #pragma unroll
-    for (int d = 0; d < D / 8; d += 4) {
-      u32 x[4];
+      for (int d = 0; d < D / 8; ++d)
+        if (row < rows) to[d * 4] = make_float2(sums[4 * d + 2 * half] * share, sums[4 * d + 2 * half + 1] * share);
+    } else {
+      uint4* const to = reinterpret_cast<uint4*>(out + row * stride) + lane % 4;
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        x[i] = packed(sums[4 * (d + i) + 2 * half] * share, sums[4 * (d + i) + 2 * half + 1] * share);
-      gather_pieces(x);
-      if (row < rows) to[d] = make_uint4(x[0], x[1], x[2], x[3]);
+      for (int d = 0; d < D / 8; d += 4) {
+        u32 x[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          x[i] = packed(sums[4 * (d + i) + 2 * half] * share, sums[4 * (d + i) + 2 * half + 1] * share);
+        gather_pieces(x);
+        if (row < rows) to[d] = make_uint4(x[0], x[1], x[2], x[3]);
+      }
     }
     if (lane % 4 == 0 && row < rows)
       lse[row] = sum == 0.0f ? -__int_as_float(0x7f800000) : (most[half] + log2f(sum)) * 0.69314718055994530942f;
