@@ -1,9 +1,10 @@
 """The first step of a fresh process with an empty cache: with the pack of kernels, without it, with a full cache, and PyTorch's.
 
-``python cold_start.py [--pack FILE] [--pytorch PYTHON] [--runs N]``, on a machine with a GPU. ``--pytorch`` names a Python that has
-PyTorch (and transformers, liger-kernel); without it that column is empty, as are rows whose packages are absent. Each figure is
-the median over fresh processes. Measured from the first line of the workload, imports done ("step"), and from the process's start
-("whole"). Triton's own cache is emptied with ours: what Triton compiles is in the figures of both.
+``python cold_start.py [--pack FILE] [--pytorch PYTHON] [--runs N] [--columns NAME ...]``, on a machine with a GPU. ``--pytorch``
+names a Python that has PyTorch (and transformers, liger-kernel, found on PYTORCH_PYTHONPATH too); without it that column is empty,
+as are rows whose packages are absent. Each figure is the median over fresh processes. Measured from the first line of the workload, imports done ("step"), and from the process's start
+("whole"); of the latter, what the import of transformers or of Liger took is printed too. Triton's own cache is emptied with ours:
+what Triton compiles is in the figures of both.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SKIPPED = 3
-CASES = (("llama_first_step", "float32"), ("llama_first_step", "bfloat16"), ("liger_first", "float32"))
+CASES = (
+    ("llama_first_step", "float32"),
+    ("llama_first_step", "bfloat16"),
+    ("liger_first", "float32"),
+    ("demo", "float32"),
+)
 TIMED = """
 import sys, time
 sys.path.insert(0, {here!r})
@@ -29,12 +35,14 @@ if library == "ours":
     enable_torch_proxy(scope={{"kernel_workloads", "transformers", "accelerate", "safetensors", "liger_kernel", "triton"}})
 import kernel_workloads as work
 work.enable(False)  # whose torch it is was said above
+begun = time.perf_counter()
 if name.startswith("llama"):
     work.needs("transformers")
     from transformers import LlamaConfig, LlamaForCausalLM  # transformers imports these only when asked for by name
-else:
+elif name.startswith("liger"):
     work.needs("liger_kernel")
     import liger_kernel.transformers
+print("imports", time.perf_counter() - begun)
 work.torch.cuda.init()
 work.torch.empty(1, device="cuda")
 begun = time.perf_counter()
@@ -47,8 +55,10 @@ if library == "ours":
 """
 
 
-def once(python: str, case: tuple[str, str], library: str, cache: str, pack: str) -> tuple[float, float, str] | None:
-    """Seconds of the step, of the whole process, and what the core compiled; None where a package is absent."""
+def once(
+    python: str, case: tuple[str, str], library: str, cache: str, pack: str
+) -> tuple[float, float, float, str] | None:
+    """Seconds of the step, of the whole process, of third parties' imports, and what the core compiled; None where a package is absent."""
     environment = {
         **os.environ,
         "SHIM_CACHE_DIR": cache,
@@ -67,14 +77,14 @@ def once(python: str, case: tuple[str, str], library: str, cache: str, pack: str
         return None
     if done.returncode:
         raise SystemExit(f"{case}, {library}: exit status {done.returncode}\n{done.stderr[-3000:]}")
-    said = dict(line.split(" ", 1) for line in done.stdout.splitlines() if line.startswith("seconds "))
+    said = dict(line.split(" ", 1) for line in done.stdout.splitlines() if line.startswith(("seconds ", "imports ")))
     counts = [line for line in done.stderr.splitlines() if line.startswith("counts ")]
-    return float(said["seconds"]), whole, counts[-1] if counts else ""
+    return float(said["seconds"]), whole, float(said["imports"]), counts[-1] if counts else ""
 
 
 def median(python: str, case: tuple[str, str], library: str, pack: str, runs: int, full: bool) -> tuple[str, str]:
     """The cell, and what the core counted."""
-    steps, wholes, counts = [], [], ""
+    seconds, counts = [], ""
     with tempfile.TemporaryDirectory() as kept:
         if full:
             once(python, case, library, kept, pack)
@@ -83,10 +93,9 @@ def median(python: str, case: tuple[str, str], library: str, pack: str, runs: in
                 found = once(python, case, library, kept if full else fresh, pack)
             if found is None:
                 return "-", ""
-            steps.append(found[0])
-            wholes.append(found[1])
-            counts = found[2]
-    return f"{statistics.median(steps):.2f} / {statistics.median(wholes):.2f}", counts
+            seconds.append(found[:3])
+            counts = found[3]
+    return " / ".join(f"{statistics.median(part):.2f}" for part in zip(*seconds, strict=True)), counts
 
 
 def main() -> None:
@@ -94,6 +103,7 @@ def main() -> None:
     parser.add_argument("--pack", default="", help="else the installed one")
     parser.add_argument("--pytorch", default="", help="a Python that has PyTorch")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--columns", nargs="*", default=[], help="only these, as the table names them")
     given = parser.parse_args()
     pack = str(Path(given.pack).resolve()) if given.pack else installed_pack()
     columns = [("empty, pack", sys.executable, "ours", pack, False)] if pack else []
@@ -104,15 +114,16 @@ def main() -> None:
     if given.pytorch:
         columns += [("PyTorch, empty", given.pytorch, "pytorch", "", False)]
         columns += [("PyTorch, full", given.pytorch, "pytorch", "", True)]
-    print("seconds: step / whole process" + ("" if pack else "; there is no pack"))
-    print(f"{'':28}" + "".join(f"{name:>18}" for name, *_ in columns))
+    columns = [column for column in columns if not given.columns or column[0] in given.columns]
+    print("seconds: step / whole process / imports in it" + ("" if pack else "; there is no pack"))
+    print(f"{'':26}" + "".join(f"{name:>22}" for name, *_ in columns))
     for case in CASES:
         cells, notes = [], []
         for name, python, library, path, full in columns:
             cell, counts = median(python, case, library, path, given.runs, full)
-            cells.append(f"{cell:>18}")
+            cells.append(f"{cell:>22}")
             notes += [f"    {name}: {counts}"] if counts else []
-        print(f"{' '.join(case):28}" + "".join(cells), *notes, sep="\n", flush=True)
+        print(f"{' '.join(case):26}" + "".join(cells), *notes, sep="\n", flush=True)
 
 
 def installed_pack() -> str:

@@ -47,16 +47,9 @@ def llama_model(dtype: Any, **options: Any) -> Any:
     needs("transformers")
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    config = LlamaConfig(
-        hidden_size=512,
-        intermediate_size=1376,
-        num_hidden_layers=2,
-        num_attention_heads=8,
-        num_key_value_heads=4,
-        vocab_size=4096,
-        max_position_embeddings=512,
-        **options,
-    )
+    heads = {"num_attention_heads": 8, "num_key_value_heads": 4}
+    sizes = {"hidden_size": 512, "intermediate_size": 1376, "num_hidden_layers": 2, "vocab_size": 4096}
+    config = LlamaConfig(max_position_embeddings=512, **sizes, **heads, **options)
     return LlamaForCausalLM(config).to("cuda", dtype)
 
 
@@ -133,16 +126,8 @@ def resnet18(dtype: Any) -> None:
     stem = nn.Sequential(
         nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
     )
-    widths = (
-        (64, 64, 1),
-        (64, 64, 1),
-        (64, 128, 2),
-        (128, 128, 1),
-        (128, 256, 2),
-        (256, 256, 1),
-        (256, 512, 2),
-        (512, 512, 1),
-    )
+    halved = [w for n in (64, 128, 256) for w in ((n, 2 * n, 2), (2 * n, 2 * n, 1))]
+    widths = [(64, 64, 1), (64, 64, 1), *halved]
     blocks = nn.ModuleList([basic_block(*w) for w in widths])
     head = nn.Linear(512, 1000)
     model = nn.ModuleList([stem, blocks, head]).to("cuda", dtype)
@@ -268,6 +253,20 @@ def liger_first(dtype: Any) -> None:
     x.grad.float().norm().item()
 
 
+def demo(dtype: Any) -> None:
+    """examples/train.py on a GPU: a small network that learns, with nothing but torch."""
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(8, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 4)).to("cuda", dtype)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    x, labels = torch.randn(64, 8, device="cuda").to(dtype), torch.randint(0, 4, (64,), device="cuda")
+    for _ in range(100):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), labels)
+        loss.backward()
+        optimizer.step()
+        loss.item()
+
+
 def short(dtype: Any) -> None:
     """benchmarks/gpu_short.py: every family of our kernels."""
     if dtype != torch.float32:  # it has its own
@@ -283,7 +282,7 @@ def collectives(dtype: Any) -> None:
     importlib.import_module("kernel_workloads_ranks").two_ranks(torch, dtype, SKIPPED)
 
 
-_ALL = llama_train, llama_first_step, llama_generate, resnet18, nanogpt, liger, liger_first, short, collectives
+_ALL = llama_train, llama_first_step, llama_generate, resnet18, nanogpt, liger, liger_first, demo, short, collectives
 WORKLOADS: dict[str, Callable[[Any], None]] = {f.__name__: f for f in _ALL}
 
 
