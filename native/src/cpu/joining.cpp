@@ -37,33 +37,17 @@ void join_bytes(const Tensor& out, TensorList tensors, size_t d) {
   }
 }
 
-// Those of them that satisfy, if all are of one dtype; none: they are not, or all satisfy.
-template <class F> std::vector<Tensor> counted(TensorList tensors, F&& satisfies) {
-  std::vector<Tensor> rest;
-  if (std::ranges::all_of(tensors, satisfies)) return rest;
-  for (const Tensor& t : tensors) {
-    if (t->dtype() != tensors[0]->dtype() || t->device() != tensors[0]->device()) return {};
-    if (satisfies(t)) rest.push_back(t);
-  }
-  return rest;
-}
-
 }  // namespace
 
 Outcome<Tensor> cat(TensorList tensors, int64_t dim) {
-  // Empty vectors count for nothing: what a cache begins as.
-  const auto counts = [](const Tensor& t) { return t->dim() != 1 || t->numel(); };
-  const std::vector<Tensor> rest = counted(tensors, counts);
-  if (!rest.empty() && rest.size() < tensors.size()) return cat(rest, dim);
-  const Outcome<Joined> joined = joined_sizes(tensors, dim);
+  const Outcome<Joined> joined = joined_of(tensors, dim);
   if (!joined) return joined.why();
-  const auto& [d, shape, elements, format] = *joined;
-  return unlocked(elements, [&] {
-    Tensor out = empty(shape, tensors[0]->dtype(), Device{}, false, format);
-    if (format == MemoryFormat::contiguous)
-      join_bytes(out, tensors, d);
+  return unlocked(joined->elements, [&] {
+    Tensor out = empty(joined->sizes, joined->dtype, Device{}, false, joined->format);
+    if (joined->format == MemoryFormat::contiguous && !joined->mixed)
+      join_bytes(out, joined->parts, joined->dim);
     else
-      copy_parts(out, pointers_of(tensors), int64_t(d));
+      copy_parts(out, pointers_of(joined->parts), int64_t(joined->dim));
     return out;
   });
 }

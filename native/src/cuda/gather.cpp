@@ -79,16 +79,18 @@ bool join_parts(const Tensor& out, std::span<const Tensor> parts, size_t d, int6
 
 }  // namespace
 
-Outcome<Tensor> cat(TensorList tensors, int64_t dim) {
+Outcome<Tensor> cat(TensorList given, int64_t dim) {
   if (!kernels_ready()) return NotMine{"no CUDA kernels here"};
-  const Outcome<Joined> joined = joined_sizes(tensors, dim);
+  const Outcome<Joined> joined = joined_of(given, dim);
   if (!joined) return joined.why();
-  const auto& [d, shape, elements, format] = *joined;
-  Tensor out = empty(shape, tensors[0]->dtype(), tensors[0]->device(), false, format);
+  const TensorList tensors = joined->parts;
+  const size_t d = joined->dim;
+  Tensor out = empty(joined->sizes, joined->dtype, tensors[0]->device(), false, joined->format);
   if (!out->numel()) return out;
   const bool packed_all = std::ranges::all_of(tensors, [](const Tensor& t) { return t->is_contiguous(); });
   const bool lines = !packed_all && std::ranges::all_of(tensors, [](const Tensor& t) { return pitched(*t).line != 0; });
-  if (format != MemoryFormat::contiguous || (tensors.size() <= 4 && !packed_all && !lines)) {  // a copy of each anyway
+  if (joined->format != MemoryFormat::contiguous || joined->mixed ||
+      (tensors.size() <= 4 && !packed_all && !lines)) {  // a copy of each anyway
     copy_parts(out, pointers_of(tensors), int64_t(d));
     return out;
   }

@@ -1,6 +1,7 @@
 #include "ops/joining.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace shim {
 
@@ -25,27 +26,37 @@ Outcome<std::vector<Tensor>> unsqueezed(TensorList tensors, int64_t* dim) {
 
 }  // namespace
 
-Outcome<Joined> joined_sizes(TensorList tensors, int64_t dim) {
+Outcome<Joined> joined_of(TensorList tensors, int64_t dim) {
   if (tensors.empty()) return NotMine{"no tensors"};
-  const TensorImpl& first = *tensors[0];
+  Joined r;
+  r.parts = tensors;
+  r.dtype = tensors[0]->dtype();
+  const auto counts = [](const Tensor& t) { return t->dim() != 1 || t->numel(); };
+  for (const Tensor& t : tensors) {
+    if (t->device() != tensors[0]->device()) return NotMine{"tensors of two devices"};
+    if (t->dtype() != r.dtype) r.dtype = promote(r.dtype, t->dtype());
+  }
+  if (!std::ranges::all_of(tensors, counts)) {
+    std::ranges::copy_if(tensors, std::back_inserter(r.kept), counts);
+    if (r.kept.empty()) r.kept.push_back(tensors[0]);
+    r.parts = r.kept;
+  }
+  const TensorImpl& first = *r.parts[0];
   const int n = first.dim();
   if (n == 0 || dim < -n || dim >= n) return kNoSuchDimToJoin;
-  Joined r;
   r.dim = size_t(dim < 0 ? dim + n : dim);
   int64_t total = 0;
-  for (const Tensor& t : tensors) {
-    if (t->device() != first.device()) return NotMine{"tensors of two devices"};
-    if (t->dtype() != first.dtype()) return NotMine{"tensors of two dtypes"};
-    if (t->dim() != n || (n == 1 && t->numel() == 0))
-      return NotMine{"tensors of other dims, or an empty one among vectors"};
+  for (const Tensor& t : r.parts) {
+    if (t->dim() != n) return NotMine{"tensors of other dims"};
     for (size_t i = 0; i < size_t(n); ++i)
       if (i != r.dim && t->sizes()[i] != first.sizes()[i]) return NotMine{"sizes that do not match"};
+    r.mixed = r.mixed || t->dtype() != r.dtype;
     total += t->sizes()[r.dim];
     r.elements += t->numel();
   }
   r.sizes.assign(first.sizes().begin(), first.sizes().end());
   r.sizes[r.dim] = total;
-  r.format = common_memory_format(pointers_of(tensors));
+  r.format = common_memory_format(pointers_of(r.parts));
   return r;
 }
 

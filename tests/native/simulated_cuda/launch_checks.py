@@ -56,6 +56,11 @@ def joins():
     same(
         once(lambda *v: torch.cat([t[:, :8] for t in v], 1), x.cuda(), x.cuda() + 1, x.cuda() + 2), torch.cat(views, 1)
     )
+    nothing = torch.empty(0)
+    cache = lambda *t: torch.cat(t, -2)
+    same(once(cache, nothing.cuda(), x.cuda()), x)
+    for mixed in ([x, x.int()], [x.half(), x.bfloat16(), nothing], [nothing.double(), x], [nothing, nothing.int()]):
+        same(torch.cat([t.cuda() for t in mixed]), torch.cat(mixed))
 
 
 def moves():
