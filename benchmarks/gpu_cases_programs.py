@@ -164,6 +164,12 @@ def attentions(torch: Any) -> dict[str, Case]:
     mask = torch.rand(1024, 1024, device="cuda") > 0.1
     bias = torch.randn(4, 16, 1024, 1024, device="cuda").bfloat16()
     one = [torch.randn(8, 32, n, 128, device="cuda").bfloat16() for n in (1, 2048, 2048)]
+    few = [
+        [torch.randn(1, h, n, 128, device="cuda").bfloat16() for h, n in ((32, r), (8, 8192), (8, 8192))]
+        for r in (1, 16)
+    ]
+    small = [torch.randn(1, 32, n, 64, device="cuda").bfloat16() for n in (1, 4096, 4096)]
+    seen = torch.arange(8192, device="cuda") > 100
     grouped = [torch.randn(4, h, 1024, 128, device="cuda").bfloat16() for h in (32, 8, 8)]
     p = 0.1
 
@@ -180,6 +186,10 @@ def attentions(torch: Any) -> dict[str, Case]:
         "sdpa causal float32": lambda a=plain(full): sdpa(*a, is_causal=True),
         "sdpa mask float32": lambda a=plain(full): sdpa(*a, mask),
         "sdpa decode 1x2048x128": lambda: sdpa(*one),
+        "sdpa decode 32/8, 8192x128": lambda: sdpa(*few[0], enable_gqa=True),
+        "sdpa decode 32/8, masked": lambda: sdpa(*few[0], seen, enable_gqa=True),
+        "sdpa 16 queries 32/8": lambda: sdpa(*few[1], enable_gqa=True),
+        "sdpa decode 1x4096x64": lambda: sdpa(*small),
         "sdpa grouped 32/8": lambda: sdpa(*grouped, enable_gqa=True),
         "sdpa tiny bf16": lambda a=plain(tiny): sdpa(*a),
         "sdpa tiny float32": lambda a=plain(tiny32): sdpa(*a),

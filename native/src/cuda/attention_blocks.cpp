@@ -31,8 +31,8 @@ int hopper_processors(int device) {
 AttentionBlocks attention_blocks(const AttentionShape& shape, int processors) {
   // Few queries wait for keys and values alone: a third tile of them is on its way. Two blocks a multiprocessor spare a second round.
   if (shape.rows <= 64) {
-    const bool one_round = shape.size == 128 && shape.lines > processors && shape.lines <= 2 * processors;
-    return one_round ? AttentionBlocks{1, 2, 64, 2} : AttentionBlocks{1, 1, 128, 3};
+    if (shape.lines <= processors || shape.lines > 2 * processors) return {1, 1, 128, 3};
+    return shape.size == 128 ? AttentionBlocks{1, 2, 64, 2} : AttentionBlocks{1, 2, 128, 3};
   }
   if (shape.size == 128) return {2, 1, 128, 2};
   const AttentionBlocks shared{2, 2, 64, 3}, large{3, 1, 128, shape.causal ? 2 : 3}, alone{2, 1, 128, 3};
