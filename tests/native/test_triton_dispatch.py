@@ -47,6 +47,6 @@ def launched(driver, checks, parts, variables):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", ["parity", "stays_stock", "tuned", "arrays"])
+@pytest.mark.parametrize("part", ["parity", "stays_stock", "tuned", "arrays", "no_compiler"])
 def test_launches(driver, part, tmp_path):
     launched(driver, CHECKS, [part], {"SHIM_CACHE_DIR": str(tmp_path)})

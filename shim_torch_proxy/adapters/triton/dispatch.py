@@ -17,29 +17,19 @@ FIRST, LAST = (3, 4), (3, 9)
 RUNTIME = ("launch_enter_hook", "launch_exit_hook", "debug", "add_stages_inspection_hook")
 COMPILATION = ("instrumentation_mode", "fpsan_homomorphic_casts")
 
-# cuda/compiled_kernel.h's slots: how a parameter lies in memory.
-SLOTS = {
-    "i1": 1,
-    "u1": 1,
-    "i8": 1,
-    "u8": 1,
-    "i16": 2,
-    "u16": 2,
-    "i32": 3,
-    "u32": 3,
-    "i64": 4,
-    "u64": 4,
-    "fp32": 5,
-    "fp64": 6,
-}
+
+def serves(version: str) -> bool:
+    """Whether launches of this Triton are served here."""
+    if os.environ.get("SHIM_TRITON_FAST") == "0":
+        return False
+    return FIRST <= tuple(int(part) for part in version.split(".")[:2]) <= LAST
 
 
 def install() -> None:
     """Once Triton's own driver is made."""
     import triton
 
-    version = tuple(int(part) for part in triton.__version__.split(".")[:2])
-    if os.environ.get("SHIM_TRITON_FAST") == "0" or not FIRST <= version <= LAST:
+    if not serves(triton.__version__):
         return
     from triton import knobs
     from triton.runtime import driver, jit
@@ -71,23 +61,19 @@ def describe(fn: Any, kernel: Any) -> Any:
     """What the dispatcher has to know to launch a compiled kernel; None where stock Triton is to go on launching it."""
     from triton.runtime import driver
 
+    from shim_torch_proxy.adapters.triton.cuda_driver import slots_of
+
     if not hasattr(kernel, "metadata") or not hasattr(kernel, "function"):
         return None  # still being compiled
     metadata = kernel.metadata
-    unusual = ("launch_cooperative_grid", "launch_pdl", "global_scratch_size", "profile_scratch_size")
-    if any(getattr(metadata, name, 0) for name in unusual) or metadata.num_ctas != 1:
-        return None
-    if set(getattr(metadata, "cluster_dims", (1,))) != {1}:
+    slots = slots_of(kernel.src.signature, metadata)
+    if slots is None:
         return None
     places = {p.name: i for i, p in enumerate(fn.params)}
     launched = []
-    kinds = {name: kind for name, kind in kernel.src.signature.items() if kind != "constexpr"}
-    writes, why_at_once = effects(kernel, len(kinds))
-    for (name, kind), written in zip(kinds.items(), writes, strict=True):
-        slot = (
-            0 if isinstance(kind, str) and kind.startswith("*") else SLOTS.get(kind) if isinstance(kind, str) else None
-        )
-        if slot is None or name not in places:
+    writes, why_at_once = effects(kernel, len(slots))
+    for (name, (slot, _)), written in zip(slots.items(), writes, strict=True):
+        if name not in places:
             return None
         launched.append((places[name], slot, written))
     cache = fn.device_caches[driver.active.get_current_device()]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import sys
 from contextlib import ExitStack
-from types import ModuleType
 from typing import Any
 
 MODULE = "triton.backends.nvidia.driver"
@@ -22,7 +21,7 @@ def install(stack: ExitStack) -> None:
         serve(sys.modules[MODULE])
 
 
-def serve(module: ModuleType) -> None:
+def serve(module: Any) -> None:
     """Gives Triton's ``CudaDriver`` our functions. A driver that is built already keeps what it has."""
     driver = module.CudaDriver
     plain = driver.__init__
@@ -33,14 +32,23 @@ def serve(module: ModuleType) -> None:
     def __init__(self: Any) -> None:
         from shim_torch_proxy.hook import expose
 
-        with expose():
-            plain(self)
-            find_tensor_type()
+        from . import cuda_driver, dispatch
+
+        stock = module.CudaUtils
+        ours = dispatch.serves(sys.modules["triton"].__version__)
+        if ours:
+            module.CudaUtils = lambda: cuda_driver.Utils(stock)
+        try:
+            with expose():
+                plain(self)
+                find_tensor_type()
+        finally:
+            module.CudaUtils = stock
+        if ours:
+            self.launcher_cls = cuda_driver.launchers(self.launcher_cls)
         functions = driver_functions()
         for name in functions:
             setattr(self, name, functions[name])
-        from . import dispatch
-
         dispatch.install()
 
     driver.__init__ = __init__

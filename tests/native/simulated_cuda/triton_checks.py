@@ -2,7 +2,9 @@
 
 import ctypes
 import os
+import subprocess
 import sys
+import tempfile
 
 from compat import enable_torch_proxy
 from shim_torch_proxy.adapters.triton.dispatch import launches as counted
@@ -12,7 +14,10 @@ import torch  # noqa: E402
 import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
 from triton import knobs  # noqa: E402
-from triton.runtime import jit  # noqa: E402
+from triton.backends.nvidia import driver as nvidia  # noqa: E402
+from triton.runtime import driver, jit  # noqa: E402
+
+from shim_torch_proxy.adapters.triton import cuda_driver  # noqa: E402
 
 STOCK = jit.JITFunction.run
 DRIVER = ctypes.CDLL(os.environ["TRITON_LIBCUDA_PATH"] + "/libcuda.so.1")
@@ -61,9 +66,16 @@ def compare(fn, grid, args, options):
     DRIVER.recorded_parameters(0, None)
     kernel = STOCK(fn, *args, grid=grid, warmup=False, **options)
     watch(kernel)
+    held = "_run" if "_run" in vars(kernel) else "run"
+    ours = vars(kernel)[held]
+    assert type(ours) is cuda_driver.Launcher
+    setattr(kernel, held, nvidia.CudaLauncher(kernel.src, kernel.metadata))
     launches()
     STOCK(fn, *args, grid=grid, warmup=False, **options)
     want = launches()
+    setattr(kernel, held, ours)
+    STOCK(fn, *args, grid=grid, warmup=False, **options)
+    assert launches() == want, "by the first launch's launcher"
     for _ in range(2):
         assert fn[grid](*args, **options) is kernel
         got = launches()
@@ -184,6 +196,40 @@ def tuned():
     assert counted()["fast"] == before["fast"] + 1, (before, counted())
     assert launches()
     print("ok")
+
+
+def no_compiler():
+    """With an empty cache and no C compiler, kernels are launched; what is stock's alone asks for one."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(CC="/bin/false", TRITON_CACHE_DIR=folder)
+        x = torch.zeros(256, device="cuda")
+        for n in (256, 100):
+            mixed[(2,)](x, x, n, 3, True, 0.5, BLOCK=64)
+            uses_global[(1,)](x, n)
+        assert len(launches()) == 4
+        utils, seen = driver.active.utils, []
+        assert utils.get_device_properties(0) == dict.fromkeys(cuda_driver.PROPERTIES, 132)
+        kernel = uses_global.warmup(x, 5, grid=(1,))
+        call = (3, 1, 1, 0, kernel.function, kernel.packed_metadata, "told", seen.append, seen.append, x, 5)
+        cuda_driver.launchers(None)(kernel.src, kernel.metadata)(*call)
+        assert seen == ["told", "told"] and len(launches()) == 1
+        for wrong, error in ((x.cpu(), ValueError), (object(), TypeError), ("x", TypeError)):
+            try:
+                cuda_driver.launchers(None)(kernel.src, kernel.metadata)(*call[:-2], wrong, 5)
+                raise SystemExit(f"{wrong} was launched")
+            except error as e:
+                assert "Pointer argument" in str(e), e
+        assert not launches()
+        try:
+            utils.load_binary("nothing", b"", 0, 0)
+            raise SystemExit("an empty module was loaded")
+        except RuntimeError as e:
+            assert "Triton Error [CUDA]" in str(e), e
+        try:
+            utils.set_printf_fifo_size(1 << 20)
+            raise SystemExit("there was a compiler")
+        except (RuntimeError, subprocess.CalledProcessError):
+            print("ok")
 
 
 class ArrayOfCupy:
