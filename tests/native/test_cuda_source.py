@@ -58,6 +58,16 @@ def cases():
     yield from (("one", op, d, d, d, 1) for op in FORMULAS for d in (f32, f64))
     yield from (("signs", op, d, b8, b8, 1) for op in ("isposinf", "isneginf", "signbit") for d in (f32, i64))
     yield from (("curved", op, d, d, d, 2 if op == "zeta" else 1) for op in ("zeta", "polygamma") for d in (f32, f64))
+    c64, c128 = _core.complex64, _core.complex128
+    for c, real in ((c64, f32), (c128, f64)):
+        yield from (("complex", op, c, c, c, 1) for op in "copy conj sgn reciprocal exp log sqrt tan sigmoid".split())
+        yield from (("lengths", op, c, real, real, 1) for op in ("abs", "complex_angle"))
+        yield from (("complex", op, c, c, c, 2) for op in "add sub mul div pow".split())
+        yield from (("complex", op, c, c, c, 3) for op in ("add_scaled", "where"))
+        yield "parts", "complex", real, c, c, 2
+        yield "equal", "eq", c, b8, b8, 2
+        yield "real", "copy", c, c, _core.bfloat16, 1
+        yield "truth", "copy", c, c, b8, 1
     yield from (("fp8", "copy", d, d, f32, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
     yield from (("fp8", "copy", f32, f32, d, 1) for d in (_core.float8_e4m3fn, _core.float8_e5m2))
 
@@ -68,6 +78,8 @@ def test_kernels_compile(path):
         log = _core.cuda_compile_pointwise(path, op, of, result, out, inputs, i % 2 == 0, 90)
         assert log == "", f"{op} of {of}: {log}"
     assert "no operator" in _core.cuda_compile_pointwise(path, "nonsense", of, result, out, 1, True, 90)
+    complex64 = _core.complex64
+    assert "no operator" in _core.cuda_compile_pointwise(path, "floor", complex64, complex64, complex64, 1, True, 90)
 
 
 @pytest.mark.slow
@@ -83,6 +95,8 @@ def test_reductions_compile(path):
         ("any_of", f32, b8, b8),
         ("all_of", b8, b8, b8),
         ("softmax", bf16, f32, bf16),
+        ("sum", _core.complex64, _core.complex64, _core.complex64),
+        ("prod", _core.float64, _core.complex128, _core.complex128),
         *(
             (name, bf16, f32, bf16)
             for name in ("norm_two", "norm_squares", "norm_root", "norm_one", "norm_greatest", "norm_least")

@@ -204,11 +204,14 @@ def test_kernels_on_the_host(simulated, file, chosen):
     assert " passed" in out and "skipped" not in out
 
 
-@pytest.mark.parametrize(
-    "part", ["losses", "places", "moves", "pools", "bounds_and_signs", "slope_of_lengths", "declines"]
-)
+@pytest.mark.parametrize("part", ["losses", "places", "moves", "pools", "bounds_and_signs", "declines"])
 def test_operators(simulated, part):
     run(simulated, f"import operator_checks; operator_checks.{part}()")
+
+
+@pytest.mark.parametrize("part", ["arithmetic", "functions", "copies", "sums", "gradients"])
+def test_complex_numbers(simulated, part):
+    run(simulated, f"import complex_checks; complex_checks.{part}()")
 
 
 LAUNCHES = {

@@ -2,6 +2,7 @@
 #include "cpu/copy_bits.h"
 
 #include "core/math_bits.h"
+#include "ops/cuda_kernels.h"
 
 namespace shim {
 
@@ -18,6 +19,18 @@ void negate(const Tensor& t) {
   negate_with_operator(t);
 }
 
+// By one kernel, between CUDA tensors that share no memory.
+bool conjugated_on_device(const Tensor& to, const Tensor& src) {
+  if (!to->device().is_cuda() || to->device() != src->device() || to->storage() == src->storage() ||
+      !cuda::elementwise_ready())
+    return false;
+  const DType t = to->dtype();
+  const Tensor from = expand(*src, to->sizes());
+  return is_complex(src->dtype()) && cuda::pointwise_dtype(t) && cuda::pointwise_dtype(src->dtype()) &&
+         cuda::run_elementwise(
+             {"conj", t, t, 2, {Operand::of(*to), Operand::of(*from)}}, to->sizes(), to->device().index);
+}
+
 void conjugate(const Tensor& t) { negate(select(*view_as_real(*t), -1, 1)); }
 
 }  // namespace
@@ -27,6 +40,7 @@ void copy_through_math_bits(const Tensor& self, const Tensor& src, bool non_bloc
     return copy_(self, resolved_copy(src), non_blocking);  // unsigned integers wrap
   const bool conj = is_complex(self->dtype()) && self->is_conj != src->is_conj, neg = self->is_neg != src->is_neg;
   Tensor to = without_math_bits(*self);
+  if (conj && !neg && conjugated_on_device(to, without_math_bits(*src))) return;
   copy_(to, without_math_bits(*src), non_blocking);
   if (conj) conjugate(to);
   if (neg) negate(to);

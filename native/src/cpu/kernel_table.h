@@ -43,6 +43,7 @@ enum class Rule : uint8_t {
 struct PointwiseOp {
   const char* name = nullptr;
   Rule rule = Rule::arithmetic;
+  bool real = false;  // gives real numbers of complex ones
   std::array<BlockKernel, kDTypeSlots> kernels{};
   BlockKernel at(DType t) const { return kernels[size_t(t)]; }
   constexpr void put(DType t, BlockKernel f) { kernels[size_t(t)] = f; }

@@ -43,6 +43,7 @@ Dtypes choose(const PointwiseOp& op, DType common) {
   if (op.rule == Rule::logical) return {DType::b8, DType::b8, DType::b8};
   const DType in = compute_dtype(common);
   if (op.rule == Rule::compare) return {in, DType::b8, DType::b8};
+  if (op.real && is_complex(in)) return {in, to_real(in), to_real(common)};
   return {in, in, common};
 }
 
@@ -109,7 +110,7 @@ Tensor run_unary(const PointwiseOp& op, const Tensor& self, Tensor out) {
   if (!takes(*self)) return {};
   const Dtypes d = choose(op, self->dtype());
   const BlockKernel kernel = op.at(d.in);
-  if (!kernel) return {};
+  if (!kernel && !(is_complex(d.in) && self->device().is_cuda())) return {};  // CUDA's are functors
   const bool fresh = !out;
   if (!out) {
     const TensorImpl* like = self.get();

@@ -13,7 +13,7 @@ namespace {
 
 inline bool one_byte_float(DType t) { return itemsize(t) == 1 && is_floating(t); }
 inline bool takes(const TensorImpl& t) {
-  if (t.device().is_cuda()) return cuda::elementwise_dtype(t.dtype()) && cuda::elementwise_ready();
+  if (t.device().is_cuda()) return cuda::pointwise_dtype(t.dtype()) && cuda::elementwise_ready();
   return t.device().is_cpu() && !one_byte_float(t.dtype());
 }
 

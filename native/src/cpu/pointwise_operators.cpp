@@ -133,7 +133,7 @@ Outcome<Tensor> unary_operator(Registered<PointwiseOp> op, const Tensor& self) {
 }
 
 Outcome<const Tensor&> unary_operator_(Registered<PointwiseOp> op, const Tensor& self) {
-  if (op->rule != Rule::arithmetic && !is_floating(self->dtype())) return kNotWritten;
+  if (op->rule != Rule::arithmetic && is_integral(self->dtype(), true)) return kNotWritten;
   return self_or_why(computed(self.get(), nullptr, [&] { return run_unary(*op, self, self); }), self);
 }
 

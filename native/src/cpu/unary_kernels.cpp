@@ -73,7 +73,7 @@ struct IsFinite {
 };
 
 struct Table {
-  std::array<PointwiseOp, 49> ops;
+  std::array<PointwiseOp, 50> ops;
   size_t count = 0;
 
   constexpr PointwiseOp& add(const char* name, Rule rule) {
@@ -125,10 +125,13 @@ struct Table {
   constexpr Table() {
     both<Neg>("neg");
     both<Abs>("abs");
+    ops[count - 1].real = true;
     both<Square>("square");
     both<Relu>("relu");
-    both<Sign>("sign");
-    bools<Same>(ops[count - 1]);
+    for (const char* name : {"sign", "sgn"}) {  // PyTorch's sign refuses complex numbers
+      both<Sign>(name);
+      bools<Same>(ops[count - 1]);
+    }
     whole<Floor>("floor");
     whole<Ceil>("ceil");
     whole<Round>("round");

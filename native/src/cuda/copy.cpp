@@ -58,16 +58,18 @@ void copy_across(const Tensor& self, const Tensor& src, bool non_blocking) {
   copy_(self, moved);
 }
 
-// Elements that the driver's memset can write: 1, 2 or 4 bytes, or 8 and 16 whose words are all the same.
+// Elements that the driver's memset can write: 1, 2 or 4 bytes, or 8 and 16 whose words are all the same. Others by a kernel, where that
+// pays its compilation.
 bool fill_on_device(const Tensor& self, Scalar value) {
-  if (!dense(*self)) return false;
+  constexpr int64_t kWorthKernel = 1 << 16;
   alignas(16) unsigned char element[16];
   store_number(element, self->dtype(), value);
   int size = int(self->itemsize());
   int64_t count = self->numel();
+  bool plain = dense(*self);
+  for (int i = 4; i < size; i += 4) plain = plain && std::memcmp(element, element + i, 4) == 0;
+  if (!plain) return count * size >= kWorthKernel && cuda::fill_elementwise(self, element);
   if (size > 4) {
-    for (int i = 4; i < size; i += 4)
-      if (std::memcmp(element, element + i, 4) != 0) return false;
     count *= size / 4;
     size = 4;
   }

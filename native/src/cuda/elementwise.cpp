@@ -37,7 +37,8 @@ const char* element_type(DType t) {
     case DType::f8e4m3fn: return "E4m3";
     case DType::f8e5m2: return "E5m2";
     case DType::f8e8m0fnu: return "E8m0";  // only ever converted
-    case DType::c128: return "Wide16";     // only ever copied as it is
+    case DType::c64: return "Complex64";
+    case DType::c128: return "Complex128";
     default: return nullptr;
   }
 }
@@ -76,7 +77,7 @@ const char* program_of(std::string_view op) {
 // The compiler's macros; empty where there is no such operator.
 std::vector<std::string> options_of(const Plan& p) {
   const Functor* functor = functor_of(p.op);
-  if (!functor) return {};
+  if (!functor || (!functor->complex && (is_complex(p.in) || is_complex(p.result)))) return {};
   std::vector<std::string> options = {"-DOP=" + functor->name, std::string("-DC=") + compute_type(p.in),
       std::string("-DRESULT=") + compute_type(p.result), std::string("-DLOGIC=") + (p.in == DType::b8 ? "1" : "0"),
       "-DN_IN=" + std::to_string(p.inputs), "-DV=" + std::to_string(p.vector),
@@ -195,7 +196,8 @@ std::string compile_elementwise(
   return c.cubin.empty() ? c.log : "";
 }
 
-bool elementwise_dtype(DType t) { return element_type(t) && t != DType::c128 && t != DType::f8e8m0fnu; }
+bool pointwise_dtype(DType t) { return element_type(t) && t != DType::f8e8m0fnu; }
+bool elementwise_dtype(DType t) { return pointwise_dtype(t) && !is_complex(t); }
 
 bool elementwise_ready() { return driver().loaded && driver().launch; }
 
@@ -211,8 +213,6 @@ bool run_elementwise(const Elementwise& e, IntArrayRef shape, int device) {
     if (!element_type(p.types[k])) return false;
   }
   if (!compute_type(p.in) || !compute_type(p.result)) return false;
-  // Complex numbers are only ever copied: a kernel for anything else would not compile.
-  if ((is_complex(p.in) || is_complex(p.result)) && std::strcmp(e.op, "copy")) return false;
   const Nest nest = make_nest(shape, e.operands, e.count);
   int64_t n = 1;
   for (int d = 0; d < nest.dims; ++d) n *= nest.sizes[d];
@@ -255,15 +255,26 @@ bool run_elementwise(const Elementwise& e, IntArrayRef shape, int device) {
 }
 
 namespace {
-bool convertible(DType t) { return elementwise_dtype(t) || t == DType::f8e8m0fnu; }
+DType word_of(size_t bytes) {
+  constexpr DType words[] = {DType::u8, DType::u16, DType::u32, DType::u64, DType::c128};
+  return words[__builtin_ctz(unsigned(bytes))];
+}
+bool convertible(DType t) { return pointwise_dtype(t) || t == DType::f8e8m0fnu; }
 }  // namespace
+
+bool fill_elementwise(const Tensor& self, void* element) {
+  if (!elementwise_ready()) return false;
+  const DType word = word_of(self->itemsize());
+  Elementwise e{"copy", word, word, 2, {Operand::of(*self), {static_cast<char*>(element), word, {}, {}}}};
+  e.operands[0].dtype = word;
+  e.numbers[1] = true;
+  return run_elementwise(e, self->sizes(), self->device().index);
+}
 
 bool copy_elementwise(const Tensor& self, const Tensor& src) {
   Elementwise e{"copy", src->dtype(), src->dtype(), 2, {Operand::of(*self), Operand::of(*src)}};
   if (self->dtype() == src->dtype()) {  // bits
-    constexpr DType words[] = {DType::u8, DType::u16, DType::u32, DType::u64, DType::c128};
-    const DType word = words[__builtin_ctz(unsigned(self->itemsize()))];
-    e.in = e.result = e.operands[0].dtype = e.operands[1].dtype = word;
+    e.in = e.result = e.operands[0].dtype = e.operands[1].dtype = word_of(self->itemsize());
     if (self->numel() >= kWorthTiles &&
         copy_transposed(make_nest(self->sizes(), e.operands, 2), size_t(self->itemsize()), self->device().index))
       return true;

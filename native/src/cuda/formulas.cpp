@@ -111,6 +111,29 @@ template <bool in_place> Outcome<Tensor> round_decimals(const Tensor& self, int6
 template Outcome<Tensor> round_decimals<false>(const Tensor&, int64_t);
 template Outcome<Tensor> round_decimals<true>(const Tensor&, int64_t);
 
+Outcome<Tensor> angle(const Tensor& self) {
+  static const Functor& of_real = *functor_of("angle");
+  static const PointwiseOp of_complex{.name = "complex_angle", .real = true};
+  const TensorOrScalar inputs[] = {{self.get(), {}}};
+  if (!is_complex(self->dtype())) return formula_of(of_real, inputs, {}, {});
+  const Tensor out = run_unary(of_complex, self);
+  if (!out) return kOtherDtype;
+  return out;
+}
+
+Outcome<Tensor> complex(const Tensor& real, const Tensor& imag) {
+  const DType t = real->dtype();
+  if (t != DType::f32 && t != DType::f64) return kOtherDtype;
+  if (imag->dtype() != t) return kMixedDtypes;
+  if (real->device() != imag->device()) return kMixedDevices;
+  const TensorImpl* like[] = {real.get(), imag.get()};
+  const Tensor out =
+      allocate_like(broadcast_shapes(real->sizes(), imag->sizes()), like, 2, to_complex(t), real->device());
+  const Elementwise e{"complex", t, out->dtype(), 3, {Operand::of(*out), Operand::of(*real), Operand::of(*imag)}};
+  if (!run_elementwise(e, out->sizes(), out->device().index)) return kNotCompiled;
+  return out;
+}
+
 Outcome<Tensor> polygamma(int64_t order, const Tensor& self) {
   if (order < 1 || order > 1000) return NotMine{"an order beyond 1 to 1000"};
   const TensorOrScalar inputs[] = {{self.get(), {}}};
@@ -185,7 +208,9 @@ namespace {
 
 // What tells whether a number may be written among elements of a dtype: of their kind. Null: it may.
 const char* not_of_kind(Scalar value, DType t) {
-  if (value.type == Scalar::Complex || value.big) return "a number of another kind";
+  if (value.big) return "a number of another kind";
+  if (is_complex(t) && pointwise_dtype(t)) return nullptr;
+  if (value.type == Scalar::Complex) return "a number of another kind";
   if (floating(t)) return nullptr;
   if (!is_integral(t, false) || t == DType::u64) return kOtherDtype.reason;
   return value.type == Scalar::Float ? "a number of another kind" : nullptr;

@@ -36,6 +36,8 @@ Outcome<Tensor> functor_kernel(Registered<Functor> f, const Tensor& self, More..
 
 Outcome<Tensor> clamp_tensors(const Tensor& self, std::optional<TensorOrScalar> min, std::optional<TensorOrScalar> max);
 template <bool in_place> Outcome<Tensor> round_decimals(const Tensor& self, int64_t decimals);
+Outcome<Tensor> angle(const Tensor& self);
+Outcome<Tensor> complex(const Tensor& real, const Tensor& imag);
 Outcome<Tensor> polygamma(int64_t order, const Tensor& self);
 Outcome<Tensor> glu(const Tensor& self, int64_t dim);
 Outcome<Tensor> glu_backward(const Tensor& g, const Tensor& self, int64_t dim);

@@ -25,6 +25,9 @@ class Functors {
       if (from == std::string_view::npos) continue;
       put(name, 1 + int(std::ranges::count(line.substr(from, to - from), ',')), false);
     }
+    const size_t from = find("\nCOMPLEX(", 0), to = text_.find(')', from);
+    for (size_t at = from; at < to; at = text_.find_first_of(" )", at) + 1)
+      by_operator_.at(std::string(text_.substr(at, text_.find_first_of(" )", at) - at))).complex = true;
   }
   const Functor* find_operator(std::string_view op) const {
     const auto found = by_operator_.find(std::string(op));

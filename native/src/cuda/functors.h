@@ -14,6 +14,7 @@ struct Functor {   // of functors.cuh
   int inputs;
   bool extra;  // takes up to three numbers besides
   Whole whole = Whole::declined;
+  bool complex = false;  // takes complex numbers too
 };
 const Functor* functor_of(std::string_view op);  // null if there is none
 std::vector<const Functor*> all_functors();

@@ -71,11 +71,13 @@ std::vector<std::string> options_of(
     const char* op, DType in, DType compute, DType out, int vector, int log, bool softmax) {
   const auto* norm = std::ranges::find(kNorms, std::string_view(op), &Named::name);
   const bool is_norm = norm != std::end(kNorms);
-  return {std::string("-DOP=") + (is_norm ? norm->functor : op), "-DNORM=" + std::to_string(is_norm ? norm->norm : 0),
-      std::string("-DTIN=") + element_type(in), std::string("-DC=") + compute_type(compute),
-      std::string("-DOUT=") + element_type(out), "-DV=" + std::to_string(vector),
-      std::string("-DLOGIC=") + (compute == DType::b8 ? "1" : "0"), "-DLOG=" + std::to_string(log),
-      std::string("-DSOFTMAX=") + (softmax ? "1" : "0")};
+  std::vector<std::string> options{std::string("-DOP=") + (is_norm ? norm->functor : op),
+      "-DNORM=" + std::to_string(is_norm ? norm->norm : 0), std::string("-DTIN=") + element_type(in),
+      std::string("-DC=") + compute_type(compute), std::string("-DOUT=") + element_type(out),
+      "-DV=" + std::to_string(vector), std::string("-DLOGIC=") + (compute == DType::b8 ? "1" : "0"),
+      "-DLOG=" + std::to_string(log), std::string("-DSOFTMAX=") + (softmax ? "1" : "0")};
+  if (is_complex(compute)) options.push_back("-DCOMPLEX=1");
+  return options;
 }
 
 CUfunction kernel_for(
@@ -166,9 +168,7 @@ namespace {
 // By `whole` where one pass does, else by `part` and then `rest`.
 bool reduced_by(const char* whole, const char* part, const char* rest, const TensorImpl& self, const bool* reduced,
     DType compute, const Tensor& out, double divisor) {
-  if (!elementwise_dtype(self.dtype()) || !elementwise_dtype(out->dtype()) || !compute_type(compute) ||
-      is_complex(compute))
-    return false;
+  if (!pointwise_dtype(self.dtype()) || !pointwise_dtype(out->dtype()) || !compute_type(compute)) return false;
   if (!elementwise_ready()) return false;
   const int device = self.device().index;
   Input in{self.data(), self.dtype(), {}, {}, 1, 1};

@@ -34,10 +34,16 @@ void register_shapes(const cuda::Functor& f) {
 
 }  // namespace
 
+constexpr PointwiseOp conj{.name = "conj"};
+
 // Called last: functors are for the operators that have no other kernel on CUDA.
 void register_cuda_pointwise_kernels() {
   register_kernel<&cuda::cross, kCuda>("vector_product");
   register_kernel<&cuda::polar, kCuda>("polar");
+  register_kernel<&cuda::angle, kCuda>("angle");
+  register_kernel<&cuda::complex, kCuda>("complex");
+  register_kernel<&unary_operator, kCuda>("conj_physical", &conj);
+  register_kernel<&unary_operator_, kCuda>("conj_physical_", &conj);
   register_kernel<&cuda::masked_fill, kCuda>("masked_fill");
   register_kernel<&cuda::masked_fill_, kCuda>("masked_fill_");
   register_kernel<&cuda::masked_scale, kCuda>("masked_scale");

@@ -42,7 +42,7 @@ void register_reductions() {
   for (const char* name : {"all", "all_all", "all_dim"}) put_reduction<kAny>(name, Reduction::all);
   put_reduction<kAny>("amax", Reduction::amax);
   put_reduction<kAny>("amin", Reduction::amin);
-  put_reduction<kCpu>("prod", Reduction::prod);
+  put_reduction<kAny>("prod", Reduction::prod);
   put_reduction<kCpu>("nansum", Reduction::nansum);
   register_kernel<&softmax>("softmax");
   register_kernel<&log_softmax>("log_softmax");

@@ -7,7 +7,7 @@ namespace shim::cuda {
 
 // operands[0] is the output, the others broadcast against `shape`; where numbers[k] is set, operand k is a number of the
 // compute dtype in host memory. `op` is the operator's name in the pointwise table ("copy" for a copy or cast).
-// False where there is no such kernel (complex numbers, no NVRTC, more than 10 dimensions): the caller does it otherwise.
+// False where there is no such kernel (most of complex numbers, no NVRTC, more than 10 dimensions): the caller does it otherwise.
 struct Elementwise {
   const char* op;
   DType in, result;
@@ -17,7 +17,8 @@ struct Elementwise {
   double extra[3] = {};  // what operators whose functor takes extra numbers get, in the compute dtype
 };
 bool run_elementwise(const Elementwise&, IntArrayRef shape, int device);
-bool elementwise_dtype(DType);  // whether tensors of this dtype can be read and written
+bool elementwise_dtype(DType);  // whether kernels compute with this dtype
+bool pointwise_dtype(DType);    // those and complex numbers, which few operators take
 bool elementwise_ready();       // NVRTC and the driver are there
 int current_device();           // of this thread; 0 until something else is set
 

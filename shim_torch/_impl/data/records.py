@@ -46,7 +46,7 @@ FAMILIES = {
         ('neg(Tensor self) -> Tensor', 'kernel', (('native', 'neg'), ('inplace', 'function'), ('out', True), ('aliases', ('negative',)), ('sparse', 'linear'), ('symbol', 'neg'), ('out_dtype', 'same')), (('self', ('g',), False),), (), False),
         ('positive(Tensor(a) self) -> Tensor(a)', 'composite', (('pointwise', True), ('sparse', 'zero_preserving'), ('symbol', 'pos')), (), (), False),
         ('square(Tensor self) -> Tensor', 'kernel', (('native', 'square'), ('inplace', 'function'), ('out', True), ('sparse', 'zero_preserving'), ('out_error_name', 'pow'), ('gradient_name', 'PowBackward0')), (('self', ('g', 'self'), False),), (), False),
-        ('sgn(Tensor self) -> Tensor', 'kernel', (('native', 'sign'), ('inplace', True), ('out', True), ('sparse', 'zero_preserving'), ('out_dtype', 'same')), (('self', ('g', 'self', 'result'), False),), (), False),
+        ('sgn(Tensor self) -> Tensor', 'kernel', (('native', 'sgn'), ('inplace', True), ('out', True), ('sparse', 'zero_preserving'), ('out_dtype', 'same')), (('self', ('g', 'self', 'result'), False),), (), False),
         ('sign(Tensor self) -> Tensor', 'kernel', (('native', 'sign'), ('inplace', True), ('out', True), ('sparse', 'zero_preserving'), ('out_dtype', 'same')), (('self', ('g',), False),), (), False),
         ('logical_not(Tensor self) -> Tensor', 'kernel', (('native', 'logical_not'), ('inplace', True), ('out', True), ('foreseen', 'any'), ('never_differentiable', True)), (), (), False),
         ('bitwise_not(Tensor self) -> Tensor', 'kernel', (('native', 'bitwise_not'), ('inplace', True), ('out', True), ('symbol', 'invert'), ('foreseen', 'integers'), ('out_dtype', 'same')), (), (), False),
@@ -105,7 +105,7 @@ FAMILIES = {
         ('logical_xor(Tensor self, Tensor other) -> Tensor', 'kernel', (('native', 'logical_xor'), ('inplace', True), ('out', True), ('foreseen', 'any'), ('never_differentiable', True)), (), (), True),
     ),
     'pointwise.complex_numbers': (
-        ('_conj_physical(Tensor self) -> Tensor', 'kernel', (('function', False), ('method', False), ('inplace', True), ('out', True), ('sparse', 'linear')), (('self', ('g',), False),), (), False),
+        ('_conj_physical(Tensor self) -> Tensor', 'kernel', (('native', 'conj_physical'), ('function', False), ('method', False), ('inplace', True), ('out', True), ('sparse', 'linear')), (('self', ('g',), False),), (), False),
         ('conj_physical(Tensor self) -> Tensor', 'composite', (('inplace', 'function'), ('out', True), ('pointwise', True), ('sparse', 'linear'), ('out_dtype', 'same'), ('out_error_name', 'aten::conj_physical')), (), (), False),
         ('polar(Tensor abs, Tensor angle) -> Tensor', 'kernel', (('native', 'polar'), ('out', True), ('one_dtype', True), ('refuses', (('h', 'polar_cpu'),)), ('autocast', 'float32'), ('out_dtype', "Expected object of scalar type {R} but got scalar type {O} for argument 'out'")), (('abs', ('g', 'result'), False), ('angle', ('g', 'result'), False)), (), True),
         ('angle(Tensor self) -> Tensor', 'kernel', (('native', 'angle'), ('out', True)), (('self', ('g', 'self'), False),), (), False),

@@ -185,12 +185,21 @@ struct Module {
 int cuModuleLoadData(void** module, const void* image) {
   if (failure()) return failure();
   const std::string code = static_cast<const char*>(image);
+  if (code == "none") {
+    *module = new Module{nullptr, current};
+    return 0;
+  }
   void* library =
       dlopen((code[0] == '/' ? code : kernel_folder() + "/kernels_" + code + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   *module = library ? new Module{library, current} : nullptr;
   return library ? 0 : 200;
 }
+static void simulated_nothing(const char*, unsigned, unsigned, unsigned, unsigned, void**) {}
 int cuModuleGetFunction(void** f, Module* module, const char* name) {
+  if (!module->library) {
+    *f = new Function{simulated_nothing, name, {}, module->context, nullptr};
+    return 0;
+  }
   void* launch = dlsym(module->library, "simulated_launch");
   if (!launch || !dlsym(module->library, name)) return 500;
   *f = new Function{reinterpret_cast<decltype(Function::launch)>(launch), name, {}, module->context,

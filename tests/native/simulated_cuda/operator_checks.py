@@ -5,7 +5,6 @@ import sys
 import shim_torch as torch
 import shim_torch.nn.functional as F
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.pointwise.rounding import _abs_grad
 
 
 def given(t):
@@ -116,15 +115,6 @@ def pools():
             found.append(natively(f"aten::{kind}2d", f, x.nan_to_num(), exact=False))
         for t in found:
             assert _core.suggest_memory_format(t) == _core.suggest_memory_format(x)
-
-
-def slope_of_lengths():
-    """The gradient of a complex tensor's abs() needs no CuPy, and is 0 at 0."""
-    z = torch.tensor([[1 + 2j, 0, -3j], [4, -1 + 1j, 2 - 5j]], requires_grad=True)
-    g = torch.tensor([[1.0, 2, 3], [4, 5, 6]])
-    (wanted,) = torch.autograd.grad(z.abs(), z, g)
-    slope = _abs_grad(g.cuda(), torch.view_as_complex(torch.view_as_real(z.detach()).cuda()))
-    torch.testing.assert_close(torch.view_as_real(slope).cpu(), torch.view_as_real(wanted))
 
 
 def bounds_and_signs():

@@ -35,9 +35,6 @@ extern "C" __global__ void __launch_bounds__(256)
     out[at[2] + 2 * step_out] = cast<T>(C(x0 * y1 - x1 * y0));
   }
 }
-template <class X> struct alignas(2 * sizeof(X)) Complex {
-  X real, imag;
-};
 template <class X> __device__ inline Complex<X> turned(X length, X angle) {
   Complex<X> r;
   if constexpr (is_float<X>) {

@@ -2,19 +2,27 @@
 // What pointwise operators compute, compiled by NVRTC with macros:
 //   OP the functor, C the compute type, RESULT its result, LOGIC 1 where operands count as truth values, T0 the output's element type,
 //   N_IN how many inputs, EXTRA 1 where the functor also takes three numbers, K2 what its second input is (elementwise.cuh says).
-#include "cuda/kernels/types.cuh"
+#include "cuda/kernels/complex.cuh"
 #include "ops/special/hurwitz_zeta.h"
 
 using namespace shim::special;
 
 // clang-format off: an expression in a macro's place would be taken for a declaration
+// Functors that take complex numbers too.
+#define COMPLEX(...)
+COMPLEX(copy conj neg abs square sgn complex_angle reciprocal sigmoid exp exp2 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh isnan isinf isfinite complex add sub mul div pow eq ne add_scaled where);
 #define UNARY(Name, expression) struct Name { template <class T> __device__ static T f(T x) { return expression; } }
 struct copy_ { template <class T> __device__ static T f(T x) { return x; } };
 UNARY(neg, T(-x));
-struct abs_ { template <class T> __device__ static T f(T x) { if constexpr (is_float<T>) return fabs(x); else if constexpr (is_signed<T>) return x < 0 ? T(-x) : x; else return x; } };
+UNARY(conj, T(x.real, -x.imag));
+struct complex_angle { template <class T> __device__ static auto f(T x) { return atan2(x.imag, x.real); } };
+struct abs_ { template <class T> __device__ static auto f(T x) { if constexpr (is_complex<T>) return hypot(x.real, x.imag); else if constexpr (is_float<T>) return fabs(x); else if constexpr (is_signed<T>) return T(x < 0 ? -x : x); else return x; } };
 UNARY(square, T(x * x));
+struct sgn { template <class T> __device__ static T f(T x) {
+  if constexpr (is_complex<T>) { const auto size = hypot(x.real, x.imag); return size == 0 ? T(0) : T(x.real / size, x.imag / size); }
+  else return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0); } };
 UNARY(relu, x < T(0) ? T(0) : x);
-struct sign { template <class T> __device__ static T f(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0); } };
+UNARY(sign, sgn::f(x));
 // Functions of real numbers: whole ones count as the default dtype.
 #define FUNCTION1(Name, expression) UNARY(Name, expression)
 #define FUNCTION2(Name, expression) BINARY(Name, expression)
@@ -46,13 +54,14 @@ struct isnan_ { template <class T> __device__ static u8 f(T x) { return x != x; 
 struct signbit_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return signbit(x) != 0; else return x < T(0); } };
 struct isposinf { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isinf(x) && x > T(0); else return 0; } };
 struct isneginf { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isinf(x) && x < T(0); else return 0; } };
-struct isinf_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isinf(x); else return 0; } };
-struct isfinite_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T>) return isfinite(x); else return 1; } };
+struct isinf_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T> || is_complex<T>) return isinf(x); else return 0; } };
+struct isfinite_ { template <class T> __device__ static u8 f(T x) { if constexpr (is_float<T> || is_complex<T>) return isfinite(x); else return 1; } };
 
 #define BINARY(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b) { return expression; } }
 struct add { template <class T> __device__ static T f(T a, T b) { if constexpr (LOGIC) return T(a | b); else return T(a + b); } };
 struct mul { template <class T> __device__ static T f(T a, T b) { if constexpr (LOGIC) return T(a & b); else return T(a * b); } };
 BINARY(sub, T(a - b));
+struct complex { template <class T> __device__ static Complex<T> f(T real, T imag) { return {real, imag}; } };
 // A number divides as PyTorch's CUDA kernels do it: by its reciprocal.
 BINARY(div_, is_float<T> && K2 == 2 ? a * (T(1) / b) : a / b);
 BINARY(bitwise_and, T(a & b)); BINARY(bitwise_or, T(a | b)); BINARY(bitwise_xor, T(a ^ b));
@@ -82,7 +91,7 @@ struct remainder_ { template <class T> __device__ static T f(T a, T b) {
   if constexpr (is_float<T> || is_signed<T>) if (mod != 0 && (b < 0) != (mod < 0)) mod = T(mod + b);
   return mod; } };
 struct pow_ { template <class T> __device__ static T f(T a, T b) {
-  if constexpr (is_float<T>) return b == T(2) ? a * a : b == T(3) ? a * a * a : pow(a, b);
+  if constexpr (is_float<T> || is_complex<T>) return b == T(2) ? a * a : b == T(3) ? a * a * a : pow(a, b);
   else {
     if constexpr (is_signed<T>) if (b < 0) return a == 1 ? 1 : a == T(-1) ? (b % 2 ? T(-1) : T(1)) : 0;
     u64 result = 1, base = u64(typename unsigned_of<T>::type(a));

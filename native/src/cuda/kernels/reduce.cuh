@@ -1,8 +1,8 @@
 #pragma once
 // Reductions and softmax, compiled by NVRTC with macros:
 //   OP the functor, TIN the input's element type, C the compute type, OUT the output's element type, V elements of one load,
-//   SOFTMAX that kernel instead of the reductions, LOG 1 its logarithm, 2 zeros for rows of -infinity; NORM the sum of 1 squares, 2 magnitudes, plus 4 a root of the result.
-#include "cuda/kernels/types.cuh"
+//   COMPLEX 1 where C is complex: sums and products alone, SOFTMAX that kernel instead of the reductions, LOG 1 its logarithm, 2 zeros for rows of -infinity; NORM the sum of 1 squares, 2 magnitudes, plus 4 a root of the result.
+#include "cuda/kernels/complex.cuh"
 
 template <class X> struct bounds {
   static __device__ X low() {
@@ -28,6 +28,7 @@ struct prod {
   static __device__ C zero() { return C(1); }
   static __device__ C f(C a, C b) { return C(a * b); }
 };
+#if !COMPLEX
 struct amax {
   static __device__ C zero() { return bounds<C>::low(); }
   static __device__ C f(C a, C b) { return a != a ? a : b != b ? b : a > b ? a : b; }
@@ -44,6 +45,7 @@ struct all_of {
   static __device__ C zero() { return C(1); }
   static __device__ C f(C a, C b) { return C(a && b); }
 };
+#endif
 
 template <class X, int n> struct alignas(sizeof(X) * n) Pack {
   X v[n];
@@ -65,9 +67,13 @@ __device__ inline C take(TIN x) {
   return cast<C>(x);
 #endif
 }
+template <class X> __device__ inline X across(X value, int step) { return X(__shfl_xor_sync(FULL, value, step)); }
+template <class R> __device__ inline Complex<R> across(Complex<R> value, int step) {
+  return {across(value.real, step), across(value.imag, step)};
+}
 template <class F> __device__ inline C across_warp(C value) {
 #pragma unroll
-  for (int step = 16; step; step /= 2) value = F::f(value, C(__shfl_xor_sync(FULL, value, step)));
+  for (int step = 16; step; step /= 2) value = F::f(value, across(value, step));
   return value;
 }
 // Over threadIdx.x of one row of the block; every thread gets it. blockDim.x is a multiple of 32.
@@ -85,7 +91,7 @@ __device__ inline OUT finish(C value, double divisor) {
 #if NORM & 4
   return cast<OUT>(C(sqrt(value)));
 #else
-  if constexpr (is_float<C>)
+  if constexpr (is_float<C> || is_complex<C>)
     return cast<OUT>(C(divisor == 1 ? value : value / C(divisor)));
   else
     return cast<OUT>(value);

@@ -28,6 +28,13 @@ struct E8m0 {  // powers of two
 struct alignas(16) Wide16 {
   u64 a, b;
 };
+template <class Part> struct alignas(2 * sizeof(Part)) Complex {
+  Part real, imag;
+  Complex() = default;
+  __device__ Complex(Part re, Part im = Part(0)) : real(re), imag(im) {}
+};
+typedef Complex<float> Complex64;
+typedef Complex<double> Complex128;
 
 template <class A, class B> struct same_type {
   static constexpr bool value = false;
@@ -36,6 +43,7 @@ template <class A> struct same_type<A, A> {
   static constexpr bool value = true;
 };
 template <class T> constexpr bool is_float = same_type<T, float>::value || same_type<T, double>::value;
+template <class T> constexpr bool is_complex = same_type<T, Complex64>::value || same_type<T, Complex128>::value;
 template <class T> constexpr bool is_signed = T(-1) < T(0);
 template <bool first, class A, class B> struct pick {
   typedef A type;
@@ -138,6 +146,14 @@ template <class To, class From> __device__ inline To cast(From x) {
     return x;
   else if constexpr (same_type<From, Bool>::value)
     return cast<To>(u8(x.v != 0));
+  else if constexpr (is_complex<From> && is_complex<To>)
+    return To(x.real, x.imag);
+  else if constexpr (is_complex<From> && same_type<To, Bool>::value)
+    return Bool{u8(x.real != 0 || x.imag != 0)};
+  else if constexpr (is_complex<From>)
+    return cast<To>(x.real);
+  else if constexpr (is_complex<To>)
+    return To(cast<decltype(To::real)>(x));
   else if constexpr (is_narrow<From>)
     return cast<To>(widen(x));
   else if constexpr (same_type<To, Bool>::value)

@@ -16,6 +16,7 @@ from shim_torch._impl.table.rules import broadcast, int_to_float, real_pair, sam
     dtype=same_dtype,
     inplace=True,
     out=True,
+    native="conj_physical",
     function=False,
     method=False,
     grad={"self": lambda g: g.conj()},

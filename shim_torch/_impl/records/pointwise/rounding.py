@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shim_torch._impl.native import _core
-from shim_torch._impl.records.shared.formulas import alone_on_cuda, zeros_as
+from shim_torch._impl.records.shared.formulas import zeros_as
 from shim_torch._impl.records.shared.pointwise import Formula, array_function, unary_op
 from shim_torch._impl.table.calls import torch
 from shim_torch._impl.table.record import composite, op
@@ -89,7 +89,6 @@ unary_op(
     lambda xp, self: _sign(xp, self),
     lambda g, self, result: _sgn_grad(g, self, result),
     same_dtype,
-    native="sign",
     sparse="zero_preserving",
     inplace=True,
     out_dtype="same",
@@ -217,17 +216,6 @@ def round_decimals(xp, self, decimals):
     return xp.round(self, decimals)
 
 
-def _abs_grad(g, self):
-    if not self.is_complex() or not alone_on_cuda(g, self) or g.stride() != self.stride():
-        return g * self.sgn()
-    # By the parts, whose kernels are ours: a complex sgn is seven of CuPy's.
-    parts = torch.view_as_real(self.resolve_conj())
-    size = torch.hypot(parts.select(-1, 0), parts.select(-1, 1))
-    slope = parts / size.unsqueeze(-1)
-    slope.masked_fill_((size == 0).unsqueeze(-1), 0.0).mul_(g.unsqueeze(-1))
-    return torch.view_as_complex(slope)
-
-
 def _abs_dtype(self):
     return self.dtype, self.dtype.to_real()
 
@@ -239,7 +227,7 @@ def _abs_dtype(self):
     inplace=("abs_",),
     out=True,
     native="abs",
-    grad={"self": _abs_grad},
+    grad={"self": lambda g, self: g * self.sgn()},
     aliases=("absolute",),
     sparse="zero_preserving",
     symbol="abs",
