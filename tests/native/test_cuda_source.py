@@ -58,12 +58,16 @@ def cases():
     yield from (("one", op, d, d, d, 1) for op in FORMULAS for d in (f32, f64))
     yield from (("signs", op, d, b8, b8, 1) for op in ("isposinf", "isneginf", "signbit") for d in (f32, i64))
     yield from (("curved", op, d, d, d, 2 if op == "zeta" else 1) for op in ("zeta", "polygamma") for d in (f32, f64))
+    yield from (("divisors", op, d, d, d, 2) for op in ("gcd", "lcm") for d in (i64, u8))
+    yield "whole", "heaviside", i64, i64, i64, 2
+    yield "near", "is_close", f64, b8, b8, 3
     c64, c128 = _core.complex64, _core.complex128
     for c, real in ((c64, f32), (c128, f64)):
         yield from (("complex", op, c, c, c, 1) for op in "copy conj sgn reciprocal exp log sqrt tan sigmoid".split())
         yield from (("lengths", op, c, real, real, 1) for op in ("abs", "complex_angle"))
         yield from (("complex", op, c, c, c, 2) for op in "add sub mul div pow".split())
         yield from (("complex", op, c, c, c, 3) for op in ("add_scaled", "where"))
+        yield "near", "is_close", c, b8, b8, 3
         yield "parts", "complex", real, c, c, 2
         yield "equal", "eq", c, b8, b8, 2
         yield "real", "copy", c, c, _core.bfloat16, 1

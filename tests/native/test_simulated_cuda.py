@@ -204,14 +204,16 @@ def test_kernels_on_the_host(simulated, file, chosen):
     assert " passed" in out and "skipped" not in out
 
 
-@pytest.mark.parametrize("part", ["losses", "places", "moves", "pools", "bounds_and_signs", "declines"])
-def test_operators(simulated, part):
-    run(simulated, f"import operator_checks; operator_checks.{part}()")
+OPERATORS = {
+    "operator_checks": ("losses", "places", "moves", "pools", "bounds_and_signs", "whole_numbers", "declines"),
+    "complex_checks": ("arithmetic", "functions", "copies", "sums", "gradients"),
+    "cupy_checks": ("through_cupy",),
+}
 
 
-@pytest.mark.parametrize("part", ["arithmetic", "functions", "copies", "sums", "gradients"])
-def test_complex_numbers(simulated, part):
-    run(simulated, f"import complex_checks; complex_checks.{part}()")
+@pytest.mark.parametrize(("module", "part"), [(m, part) for m, parts in OPERATORS.items() for part in parts])
+def test_operators(simulated, module, part):
+    run(simulated, f"import {module}; {module}.{part}()")
 
 
 LAUNCHES = {

@@ -233,13 +233,15 @@ bool run_elementwise(const Elementwise& e, IntArrayRef shape, int device) {
   for (int k = 0; k < e.count; ++k)
     e.numbers[k] ? void(numbers[k] = {e.operands[k].data}) : void(data[k] = e.operands[k].data);
   struct {
-    double wide[3];
-    float narrow[3];
+    double wide[6];  // complex numbers are two
+    float narrow[6];
     char beyond[48];
   } extra{};
-  for (int k = 0; k < 3; ++k) extra.narrow[k] = float(extra.wide[k] = e.extra[k]);
+  const int parts = is_complex(p.in) ? 2 : 1;
+  for (int k = 0; k < 3; ++k) extra.narrow[parts * k] = float(extra.wide[parts * k] = e.extra[k]);
   // Kernels of other types take no such numbers, and read three of their own size that are not used.
-  const Bytes beside{p.in == DType::f64 || itemsize(p.in) == 8 ? static_cast<void*>(extra.wide) : extra.narrow};
+  const bool doubles = itemsize(p.in) == (is_complex(p.in) ? 16 : 8);
+  const Bytes beside{doubles ? static_cast<void*>(extra.wide) : extra.narrow};
   const int64_t per_block = p.flat ? int64_t(kThreads) * kUnroll * p.vector : kThreads;
   const int64_t blocks = std::min((n + per_block - 1) / per_block, int64_t(p.flat ? 0x7fffffff : 1 << 20));
   if (p.flat) {

@@ -34,7 +34,9 @@ Outcome<Tensor> formula(
       continue;
     }
     const DType t = i.tensor->dtype();
-    if (!floating(t) && (whole == Whole::declined || !is_integral(t, true))) return kOtherDtype;
+    if (!floating(t) && (whole == Whole::declined || !is_integral(t, true)) &&
+        !(is_complex(t) && functor_of(op)->complex))
+      return kOtherDtype;
     promoted.add(*i.tensor);
     if (whole != Whole::declined && is_cpu_scalar(*i.tensor)) continue;
     if (!first) first = i.tensor;
@@ -110,6 +112,23 @@ template <bool in_place> Outcome<Tensor> round_decimals(const Tensor& self, int6
 }
 template Outcome<Tensor> round_decimals<false>(const Tensor&, int64_t);
 template Outcome<Tensor> round_decimals<true>(const Tensor&, int64_t);
+
+template <bool in_place> Outcome<Tensor> heaviside(const Tensor& self, const Tensor& values) {
+  const TensorOrScalar inputs[] = {{self.get(), {}}, {values.get(), {}}};
+  if (self->dtype() != values->dtype()) return kMixedDtypes;
+  return formula("heaviside", inputs, {}, in_place ? self : Tensor{}, Whole::kept);
+}
+template Outcome<Tensor> heaviside<false>(const Tensor&, const Tensor&);
+template Outcome<Tensor> heaviside<true>(const Tensor&, const Tensor&);
+
+template <bool in_place> Outcome<Tensor> divisor(Registered<Functor> f, const Tensor& self, const Tensor& other) {
+  const TensorOrScalar inputs[] = {{self.get(), {}}, {other.get(), {}}};
+  for (const TensorOrScalar& i : inputs)
+    if (!is_integral(i.tensor->dtype(), false)) return kOtherDtype;
+  return formula_of(*f, inputs, {}, in_place ? self : Tensor{});
+}
+template Outcome<Tensor> divisor<false>(Registered<Functor>, const Tensor&, const Tensor&);
+template Outcome<Tensor> divisor<true>(Registered<Functor>, const Tensor&, const Tensor&);
 
 Outcome<Tensor> angle(const Tensor& self) {
   static const Functor& of_real = *functor_of("angle");
@@ -250,14 +269,20 @@ Outcome<Tensor> masked_fill_(const Tensor& self, const Tensor& mask, Scalar valu
 Outcome<Tensor> is_close(const Tensor& self, const Tensor& other, double relative, double absolute, bool equal_nan) {
   const DType t = self->dtype();
   if (!(relative >= 0) || !(absolute >= 0)) return NotMine{"a negative tolerance, which PyTorch refuses"};
-  if (!floating(t)) return kOtherDtype;
+  if (!pointwise_dtype(t)) return kOtherDtype;
   if (other->dtype() != t) return kMixedDtypes;
   if (self->device() != other->device()) return kMixedDevices;
+  if (is_integral(t, true) && relative == 0 && absolute == 0) {  // beyond 2**53 too
+    static const PointwiseOp& equal = *binary_op("eq");
+    const Tensor same = run_binary(equal, {self.get(), {}}, {other.get(), {}});
+    if (!same) return kOtherDtype;
+    return same;
+  }
   if (self->has_math_bits() || other->has_math_bits()) return NotMine{"negative or conjugate bits"};
   const Tensor out = empty(broadcast_shapes(self->sizes(), other->sizes()), DType::b8, self->device());
   const Tensor a = expand(*self, out->sizes()), b = expand(*other, out->sizes());
-  Elementwise e{
-      "is_close", cuda::compute_dtype(t), DType::b8, 3, {Operand::of(*out), Operand::of(*a), Operand::of(*b)}};
+  const DType compute = is_integral(t, true) ? DType::f64 : cuda::compute_dtype(t);
+  Elementwise e{"is_close", compute, DType::b8, 3, {Operand::of(*out), Operand::of(*a), Operand::of(*b)}};
   e.extra[0] = absolute;
   e.extra[1] = relative;
   e.extra[2] = equal_nan;

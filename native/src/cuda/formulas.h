@@ -36,6 +36,9 @@ Outcome<Tensor> functor_kernel(Registered<Functor> f, const Tensor& self, More..
 
 Outcome<Tensor> clamp_tensors(const Tensor& self, std::optional<TensorOrScalar> min, std::optional<TensorOrScalar> max);
 template <bool in_place> Outcome<Tensor> round_decimals(const Tensor& self, int64_t decimals);
+template <bool in_place> Outcome<Tensor> heaviside(const Tensor& self, const Tensor& values);
+// gcd and lcm, of integers alone.
+template <bool in_place> Outcome<Tensor> divisor(Registered<Functor>, const Tensor& self, const Tensor& other);
 Outcome<Tensor> angle(const Tensor& self);
 Outcome<Tensor> complex(const Tensor& real, const Tensor& imag);
 Outcome<Tensor> polygamma(int64_t order, const Tensor& self);

@@ -13,10 +13,10 @@ namespace {
 class Functors {
  public:
   Functors() {
-    for (const auto& [macro, inputs, extra, whole] :
-        {Macro{"UNARY", 1}, Macro{"WHOLE", 1}, Macro{"BINARY", 2}, Macro{"TEST", 2}, Macro{"NUMBERS1", 1, true},
-            Macro{"NUMBERS3", 3, true}, Macro{"FUNCTION1", 1, false, Whole::to_float},
-            Macro{"FUNCTION2", 2, false, Whole::to_float}, Macro{"PROMOTED3", 3, false, Whole::kept}})
+    for (const auto& [macro, inputs, extra, whole] : {Macro{"UNARY", 1}, Macro{"WHOLE", 1}, Macro{"BINARY", 2},
+             Macro{"TEST", 2}, Macro{"NUMBERS1", 1, true}, Macro{"NUMBERS3", 3, true},
+             Macro{"FUNCTION1", 1, false, Whole::to_float}, Macro{"FUNCTION2", 2, false, Whole::to_float},
+             Macro{"PROMOTED2", 2, false, Whole::kept}, Macro{"PROMOTED3", 3, false, Whole::kept}})
       for (size_t at = 0; (at = find(std::string(macro) + "(", at)) != std::string_view::npos;)
         if (const std::string_view name = word(at); name != "Name") put(name, inputs, extra, whole);
     for (size_t at = 0; (at = find("\nstruct ", at)) != std::string_view::npos;) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "cpu/pointwise.h"
 #include "cuda/elementwise.h"
 #include "cuda/entries/search.h"
 #include "cuda/entries/triangle.h"
 #include "cuda/reasons.h"
+#include "cuda/sort.h"
 #include "ops/kernels.h"
 #include "cpu/spacing.h"
 
@@ -50,6 +52,43 @@ Outcome<Tensor> searchsorted(const Tensor& sequences, const Tensor& values, bool
   int after = right || side == "right";
   launch(f, {blocks_for(total)}, device, sequences->data(), values->data(), kNoOrder, out->data(), total, n, per_row,
       after);
+  return out;
+}
+
+Outcome<Tensor> isin(const Tensor& elements, const TensorOrScalar& tests, Ignored, bool invert) {
+  static const PointwiseOp &equal = *binary_op("eq"), &other = *binary_op("ne");
+  constexpr int64_t kFew = 32;  // compared one by one
+  const Device where = elements->device();
+  if (!kernels_ready()) return kNoCompiler;
+  Promotion promoted;
+  promoted.add(*elements);
+  tests.tensor ? promoted.add(*tests.tensor) : promoted.add(tests.number);
+  const DType t = promoted.result();
+  for (DType d : {t, elements->dtype(), tests.tensor ? tests.tensor->dtype() : t})
+    if (!has_kernel(d) || d == DType::b8) return kOtherDtype;
+  if (!tests.tensor) {
+    const Tensor found = run_binary(invert ? other : equal, {elements.get(), {}}, tests);
+    if (!found) return kOtherDtype;
+    return found;
+  }
+  if (tests.tensor->device() != where) return kMixedDevices;
+  const auto as_promoted = [&](const Tensor& x) { return contiguous(x->dtype() == t ? x : to_dtype(x, t)); };
+  const Tensor values = as_promoted(elements);
+  Tensor members = as_promoted(Tensor(const_cast<TensorImpl*>(tests.tensor)));
+  int64_t total = values->numel(), n = members->numel();
+  const int sorted = n > kFew;
+  if (sorted) {
+    const auto in_order = sort(view(*members, Dims{n}), 0, false);
+    if (!in_order) return in_order.why();
+    members = std::get<0>(*in_order);
+  }
+  const int device = where.index;
+  const auto f = find_kernel<entries::search::member>(searches, key_of(int(t), int(DType::i64)), device,
+      [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "OUT=i64", "MAKES=0"}; });
+  if (!f) return kNotCompiled;
+  const Tensor out = empty(values->sizes(), DType::b8, where);
+  if (total)
+    launch(f, {blocks_for(total)}, device, members->data(), values->data(), out->data(), total, n, sorted, int(invert));
   return out;
 }
 

@@ -9,6 +9,8 @@ namespace shim::cuda {
 // Of values of the sequences' dtype: one sequence for all, or as many as the values have rows.
 Outcome<Tensor> searchsorted(const Tensor& sequences, const Tensor& values, bool out_int32, bool right,
     std::optional<std::string_view> side, const OptionalTensor& sorter);
+// Whether each element is among `tests`, or is not; compared in the promoted dtype.
+Outcome<Tensor> isin(const Tensor& elements, const TensorOrScalar& tests, Ignored assume_unique, bool invert);
 // Integers, float32 and float64.
 Outcome<Tensor> linspace(Scalar start, Scalar end, int64_t steps, std::optional<DType>, Ignored layout, Device,
     std::optional<bool> pin_memory);

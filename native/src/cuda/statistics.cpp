@@ -1,8 +1,11 @@
 #include "cuda/statistics.h"
 
+#include "cpu/pointwise.h"
+#include "cpu/reduce.h"
 #include "cuda/reduce.h"
 #include "cuda/rows.h"
 #include "cuda/scan.h"
+#include "cuda/reasons.h"
 
 namespace shim::cuda {
 namespace {
@@ -71,6 +74,14 @@ Outcome<DeviationAndMean> var_mean(const Tensor& self, OptionalDims dims, std::o
 }
 Outcome<DeviationAndMean> std_mean(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keep) {
   return moments(self, dims, correction, keep, true, true);
+}
+
+Outcome<Tensor> count_nonzero(const Tensor& self, IntArrayRef dims) {
+  static const PointwiseOp& differ = *binary_op("ne");
+  const Tensor counted =
+      self->dtype() == DType::b8 ? self : run_binary(differ, {self.get(), {}}, {nullptr, Scalar{Scalar::Int, 0}});
+  if (!counted) return kOtherDtype;
+  return reduced_over(Reduction::sum, counted, dims, false, DType::i64);
 }
 
 Outcome<Tensor> argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {

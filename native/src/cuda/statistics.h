@@ -12,6 +12,8 @@ using DeviationAndMean = std::tuple<Tensor, Tensor>;
 Outcome<DeviationAndMean> var_mean(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keep);
 Outcome<DeviationAndMean> std_mean(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keep);
 
+Outcome<Tensor> count_nonzero(const Tensor& self, IntArrayRef dims);
+
 Outcome<Tensor> argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim);
 Outcome<Tensor> argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim);
 Outcome<ValuesAndIndices> max_dim(const Tensor& self, int64_t dim, bool keepdim);

@@ -17,7 +17,7 @@ const Family two_results_family{"two_results"}, quantile_family{"quantile"};
 template <class E> Kernel<E> two_results_kernel(DType t, int vector, int device) {
   return find_kernel<E>(two_results_family, key_of(int(t), vector), device, [&] {
     return std::vector<std::string>{std::string("ELEMENT=") + element_type(t),
-        std::string("C=") + compute_type(compute_dtype(t)), "V=" + std::to_string(vector),
+        std::string("C=") + compute_type(cuda::compute_dtype(t)), "V=" + std::to_string(vector),
         floating(t) ? "FLOATS=1" : "FLOATS=0"};
   });
 }

@@ -29,6 +29,7 @@ void register_cuda_creation_kernels() {
   register_kernel<&cuda::repeat, kCuda>("repeat");
   register_kernel<&constant_pad, kCuda>("constant_pad");
   register_kernel<&searchsorted, kCuda>("searchsorted");
+  register_kernel<&cuda::isin, kCuda>("isin");
   register_kernel<&bincount, kCuda>("bincount");
   register_kernel<&histc, kCuda>("histc");
   register_kernel<&unique, kCuda>("unique");

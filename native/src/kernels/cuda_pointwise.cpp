@@ -41,6 +41,12 @@ void register_cuda_pointwise_kernels() {
   register_kernel<&cuda::cross, kCuda>("vector_product");
   register_kernel<&cuda::polar, kCuda>("polar");
   register_kernel<&cuda::angle, kCuda>("angle");
+  register_kernel<&cuda::heaviside<false>, kCuda>("heaviside");
+  register_kernel<&cuda::heaviside<true>, kCuda>("heaviside_");
+  for (const char* name : {"gcd", "lcm"}) {
+    register_kernel<&cuda::divisor<false>, kCuda>(name, cuda::functor_of(name));
+    register_kernel<&cuda::divisor<true>, kCuda>((std::string(name) + "_").c_str(), cuda::functor_of(name));
+  }
   register_kernel<&cuda::complex, kCuda>("complex");
   register_kernel<&unary_operator, kCuda>("conj_physical", &conj);
   register_kernel<&unary_operator_, kCuda>("conj_physical_", &conj);

@@ -92,10 +92,15 @@ void register_reduce_kernels() {
   register_kernel<&cuda::median, kCuda>("median");
   register_kernel<&cuda::median_dim, kCuda>("median");
   register_kernel<&count_nonzero, kCpu>("count_nonzero");
+  register_kernel<&cuda::count_nonzero, kCuda>("count_nonzero");
   register_kernel<[](const Tensor& self, std::optional<int64_t> dim) {
     return count_nonzero(self, dim ? IntArrayRef(&*dim, 1) : IntArrayRef{});
   },
       kCpu>("count_nonzero");
+  register_kernel<[](const Tensor& self, std::optional<int64_t> dim) {
+    return cuda::count_nonzero(self, dim ? IntArrayRef(&*dim, 1) : IntArrayRef{});
+  },
+      kCuda>("count_nonzero");
   register_kernel<&unique, kCpu>("unique");
   register_kernel<&unique_consecutive, kCpu>("unique_consecutive");
   register_kernel<&cdist, kCpuWithoutHistory>("cdist");

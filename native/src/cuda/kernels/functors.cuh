@@ -10,7 +10,7 @@ using namespace shim::special;
 // clang-format off: an expression in a macro's place would be taken for a declaration
 // Functors that take complex numbers too.
 #define COMPLEX(...)
-COMPLEX(copy conj neg abs square sgn complex_angle reciprocal sigmoid exp exp2 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh isnan isinf isfinite complex add sub mul div pow eq ne add_scaled where);
+COMPLEX(copy conj neg abs square sgn complex_angle reciprocal sigmoid exp exp2 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh isnan isinf isfinite complex add sub mul div pow eq ne add_scaled where addcmul addcdiv is_close);
 #define UNARY(Name, expression) struct Name { template <class T> __device__ static T f(T x) { return expression; } }
 struct copy_ { template <class T> __device__ static T f(T x) { return x; } };
 UNARY(neg, T(-x));
@@ -136,7 +136,21 @@ struct clamp { template <class T> __device__ static T f(T x, T least, T most) {
 
 // Numbers of any real dtype, promoted. A bound that is no number is the result.
 #define PROMOTED3(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b, T c) { return expression; } }
+#define PROMOTED2(Name, expression) BINARY(Name, expression)
 PROMOTED3(clamp_between, a != a ? a : b != b ? b : c != c ? c : clamp::f(a, b, c));
+
+// Euclid's, of sizes: the smallest number has none of its own type.
+template <class T> __device__ inline T gcd_of(T a, T b) {
+  typedef typename unsigned_of<T>::type U;
+  U x = a < T(0) ? U(U(0) - U(a)) : U(a), y = b < T(0) ? U(U(0) - U(b)) : U(b);
+  while (y) { const U rest = U(x % y); x = y; y = rest; }
+  return T(x); }
+template <class T> __device__ inline T lcm_of(T a, T b) {
+  const T most = gcd_of(a, b);
+  if (most == T(0)) return T(0);
+  const T all = T(a / most * b);
+  return all < T(0) ? T(-all) : all; }
+PROMOTED2(gcd, gcd_of(a, b)); PROMOTED2(lcm, lcm_of(a, b));
 
 struct lerp { template <class T> __device__ static T f(T a, T b, T w) { return fabs(w) < T(0.5) ? a + w * (b - a) : b - (b - a) * (T(1) - w); } };
 UNARY(log_sigmoid, (x < T(0) ? x : T(0)) - log1p(exp(-fabs(x))));
@@ -192,7 +206,7 @@ FUNCTION1(digamma_, T(digamma_of(double(x))));
 FUNCTION1(angle, x != x ? x : x < T(0) ? T(3.14159265358979323846) : T(0));
 FUNCTION1(sinc, x == T(0) ? T(1) : sin(T(3.14159265358979323846) * x) / (T(3.14159265358979323846) * x));
 FUNCTION1(deg2rad, x * T(0.01745329251994329577)); FUNCTION1(rad2deg, x * T(57.2957795130823208768));
-BINARY(heaviside, a == T(0) ? b : a > T(0) ? T(1) : T(0));
+PROMOTED2(heaviside, a == T(0) ? b : a > T(0) ? T(1) : T(0));
 FUNCTION1(i0, cyl_bessel_i0(x)); FUNCTION1(i1, cyl_bessel_i1(x));
 FUNCTION1(modified_bessel_i0, cyl_bessel_i0(x)); FUNCTION1(modified_bessel_i1, cyl_bessel_i1(x));
 FUNCTION1(bessel_j0, j0(x)); FUNCTION1(bessel_j1, j1(x)); FUNCTION1(bessel_y0, x == T(0) ? -T(__int_as_float(0x7f800000)) : y0(x)); FUNCTION1(bessel_y1, x == T(0) ? -T(__int_as_float(0x7f800000)) : y1(x));
@@ -223,6 +237,7 @@ template <class N, class T> __device__ inline T next_narrow(T a, T b) {
 }
 struct nextafter_ { template <class T> __device__ static T f(T a, T b) {
   if constexpr (is_narrow<T0>) return next_narrow<T0>(a, b); else return nextafter(a, b); } };
+template <class T> __device__ inline auto length_of(T x) { if constexpr (is_complex<T>) return hypot(x.real, x.imag); else return fabs(x); }
 // With numbers p, q, r.
 #define NUMBERS1(Name, expression) struct Name { template <class T> __device__ static T f(T x, T p, T q, T r) { return expression; } }
 #define NUMBERS3(Name, expression) struct Name { template <class T> __device__ static T f(T a, T b, T c, T p, T q, T r) { return expression; } }
@@ -236,7 +251,7 @@ NUMBERS3(elu_backward, b <= T(0) ? a * (p * q * r) * exp(b * r) : a * q);
 NUMBERS3(softplus_backward, b * p > q ? a : a / (T(1) + exp(-b * p)));
 NUMBERS3(hardtanh_backward, b <= p || b >= q ? T(0) : a);
 // Of two numbers, and c that is not used: whether they are as near as p + |q b|, or the same; where r is not 0, also not a number both.
-NUMBERS3(is_close, a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= p + fabs(q * b)) || (r != T(0) && a != a && b != b) ? T(1) : T(0));
+NUMBERS3(is_close, a == b || (isfinite(a) && isfinite(b) && length_of(a - b) <= length_of(p) + length_of(q * b)) || (r != T(0) && a != a && b != b) ? T(1) : T(0));
 NUMBERS1(renorm_factor, x > p ? p / (x + T(1e-7)) : T(1));
 NUMBERS1(leaky_relu, x > T(0) ? x : x * p);
 NUMBERS1(elu, x > T(0) ? x * q : x != x ? x : p * q * expm1(x * r));

@@ -1,5 +1,5 @@
 #pragma once
-// Places in sorted sequences, and numbers made from their places, compiled by NVRTC with macros:
+// Places in sorted sequences, members of sets, and numbers made from their places, compiled by NVRTC with macros:
 //   ELEMENT the element type, OUT the places' type; MAKES 1 for numbers made, 0 the search.
 #include "cuda/kernels/types.cuh"
 
@@ -40,6 +40,24 @@ extern "C" __global__ void __launch_bounds__(256)
         high = middle;
     }
     out[i] = OUT(low);
+  }
+}
+// out[i] = whether values[i] is among `n` members, sorted or few, or with `invert` is not.
+extern "C" __global__ void __launch_bounds__(256)
+    member(const T* members, const T* values, u8* out, i64 total, i64 n, int sorted, int invert) {
+  for (i64 i = i64(blockIdx.x) * 256 + threadIdx.x; i < total; i += i64(gridDim.x) * 256) {
+    const Compared value = wide(values[i]);
+    i64 low = 0, high = sorted ? n : 0;
+    while (low < high) {
+      const i64 middle = low + (high - low) / 2;
+      if (wide(members[middle]) < value)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    bool found = sorted && low < n && wide(members[low]) == value;
+    for (i64 k = 0; !sorted && k < n; ++k) found |= wide(members[k]) == value;
+    out[i] = found != bool(invert);
   }
 }
 #endif

@@ -1,0 +1,59 @@
+"""Divisors, members of sets, nearness and counts on CUDA against the CPU's."""
+
+import pytest
+from kernel_checks import same
+
+import shim_torch as torch
+
+pytestmark = pytest.mark.usefixtures("on_our_kernels")
+
+INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
+
+
+def check(call, *args):
+    same(call(*(t.cuda() for t in args)), call(*args))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_divisors(dtype):
+    a, b = torch.randint(0, 100, (40, 33)).to(dtype), torch.randint(0, 100, (33,)).to(dtype)
+    if dtype is not torch.uint8:
+        a, b = a - 50, b - 50
+    for call in (torch.gcd, torch.lcm):
+        check(call, a.int() if dtype is torch.int8 else a, b)
+        check(call, a.t(), b[:, None])
+    assert torch.equal(a.cuda().gcd_(b.cuda()).cpu(), torch.gcd(a, b))
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("members", [0, 5, 32, 33, 70, 5000])
+def test_members(members, dtype):
+    x, m = torch.randint(0, 100, (500, 7)).to(dtype), torch.randint(0, 100, (members,)).to(dtype)
+    for invert in (False, True):
+        check(lambda x, m, i=invert: torch.isin(x, m, invert=i), x, m)
+        check(lambda x, m, i=invert: torch.isin(x.t(), m.double(), invert=i), x, m)
+    check(lambda x: torch.isin(x, 7), x)
+
+
+def test_no_number_is_no_member():
+    x = torch.tensor([float("nan"), 0.0, -0.0, 1.5, float("inf")])
+    check(torch.isin, x, x)
+    check(torch.isin, x, x.repeat(20))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bool])
+def test_nearness_and_counts(dtype):
+    a, b = torch.randint(0, 5, (60, 31)).to(dtype), torch.randint(0, 5, (31,)).to(dtype)
+    for rtol, atol in ((0, 0), (0.5, 0), (0, 1), (1e-5, 1e-8)):
+        check(lambda x, y, r=rtol, t=atol: torch.isclose(x, y, r, t), a, b)
+    check(torch.count_nonzero, a)
+    check(lambda x: torch.count_nonzero(x, 0), a)
+    check(lambda x: torch.count_nonzero(x, (0, 1)), a)
+    if dtype is not torch.bool:
+        check(torch.heaviside, a, b)
+
+
+def test_nearness_of_complex_numbers():
+    z = torch.tensor([1 + 2j, complex("nan"), complex("inf"), 3j])
+    for equal_nan in (False, True):
+        check(lambda a, b, e=equal_nan: torch.isclose(a, b, 1e-3, equal_nan=e), z, z * (1 + 1e-4j))
