@@ -181,3 +181,30 @@ def test_losses_of_lengths_of_transforms():
         value.backward()
         found.append((value.detach().cpu(), leaf.grad.cpu()))
     torch.testing.assert_close(*found, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_products(dtype):
+    a, b, v = values(3, 64, 48, dtype=dtype), values(48, 96, dtype=dtype), values(48, dtype=dtype)
+    x, weight = values(4, 32, 12, 9, dtype=dtype), values(32, 24, 12, 9, dtype=dtype)
+    convolved = "bixy,ioxy->boxy"
+    for call, given in (
+        (torch.mm, (a[0], b)),
+        (torch.bmm, (a, a.mT)),
+        (torch.matmul, (a, b)),
+        (torch.matmul, (a, v)),
+        (torch.matmul, (a, b.conj())),
+        (torch.dot, (v, v.flip(0))),
+        (torch.vdot, (v, v.flip(0))),
+        (torch.addmm, (b[0], a[0], b)),
+        (torch.nn.functional.linear, (a, b.mT, b[0])),
+        (lambda x, w: torch.einsum(convolved, x, w), (x, weight)),
+    ):
+        found = []
+        for device in ("cpu", "cuda"):
+            leaves = [t.detach().to(device).requires_grad_() for t in given]
+            result = call(*leaves)
+            result.abs().sum().backward()
+            found.append([result.detach().cpu(), *(t.grad.cpu() for t in leaves)])
+        torch.testing.assert_close(*found, rtol=50 * TOLERANCE[dtype], atol=50 * TOLERANCE[dtype])
+    same(torch.linalg.vector_norm, a)

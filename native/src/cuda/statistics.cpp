@@ -105,8 +105,10 @@ Outcome<Tensor> logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim) {
 Outcome<Tensor> vector_norm(
     const Tensor& self, double order, OptionalDims dims, bool keepdim, std::optional<DType> dtype) {
   if (dtype) return NotMine{"a dtype given"};
-  return or_not_mine(vector_norm(*self, order, dims.value_or(IntArrayRef{}), keepdim),
-      "no real floats, no elements, an order other than 1, 2 and infinities, or a kernel that could not be compiled");
+  const Tensor x = is_complex(self->dtype()) ? unary("abs", self) : self;
+  if (!x) return kOtherDtype;
+  return or_not_mine(vector_norm(*x, order, dims.value_or(IntArrayRef{}), keepdim),
+      "no floats, no elements, an order other than 1, 2 and infinities, or a kernel that could not be compiled");
 }
 
 Outcome<Tensor> cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {

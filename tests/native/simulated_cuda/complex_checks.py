@@ -119,3 +119,45 @@ def gradients():
             (slope,) = torch.autograd.grad(result, leaf, (g if result.dim() else g[0]).to(device))
             found.append(slope.cpu())
         torch.testing.assert_close(*found)
+
+
+def products():
+    """Of vectors, matrices and batches, as one product of real ones; gradients too."""
+    torch.manual_seed(0)
+    a, b, v = (torch.randn(*s, dtype=torch.complex64) for s in ((3, 4, 5), (5, 6), (5,)))
+    batch, none = torch.randn(3, 5, 2, dtype=torch.complex64), torch.zeros(4, 0, dtype=torch.complex64)
+    same(torch.mm, a[0], b)
+    same(torch.bmm, a, batch)
+    for right in (b, v, batch, batch[1:2], b.t().contiguous().t(), b.conj()):
+        same(torch.matmul, a, right)
+    same(torch.matmul, v, b)
+    same(torch.dot, v, v)
+    same(torch.vdot, v, v)
+    same(torch.mv, a[0], v)
+    same(torch.matmul, none, none.t())
+    same(torch.matmul, a[0].to(torch.complex128), b.to(torch.complex128))
+    spectral = torch.randn(2, 5, 3, 2, dtype=torch.complex64), torch.randn(5, 4, 3, 2, dtype=torch.complex64)
+
+    def convolved(x, weight):
+        return torch.einsum("bixy,ioxy->boxy", x, weight)
+
+    same(convolved, *spectral)
+    layer = a, torch.randn(7, 5, dtype=torch.complex64), torch.randn(7, dtype=torch.complex64)
+    same(torch.nn.functional.linear, *layer)
+    same(torch.addmm, layer[2][:6], a[0], b)
+    same(torch.linalg.vector_norm, a)
+    for call, given in (
+        (convolved, spectral),
+        (torch.matmul, (a, b)),
+        (torch.mm, (a[0], b)),
+        (torch.mv, (a[0], v)),
+        (torch.nn.functional.linear, layer),
+        (torch.nn.functional.linear, (a, layer[1].t().contiguous().t(), layer[2])),
+    ):
+        found = []
+        for device in ("cpu", "cuda"):
+            leaves = [t.to(device).requires_grad_() for t in given]
+            result = call(*leaves)
+            slope = (torch.arange(1.0, result.numel() + 1) * (1 - 0.5j)).view(result.shape)
+            found.append([t.cpu() for t in torch.autograd.grad(result, leaves, slope.to(device))])
+        torch.testing.assert_close(*found)

@@ -10,11 +10,12 @@ using namespace shim::special;
 // clang-format off: an expression in a macro's place would be taken for a declaration
 // Functors that take complex numbers too.
 #define COMPLEX(...)
-COMPLEX(copy conj neg abs square sgn complex_angle reciprocal sigmoid exp exp2 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh isnan isinf isfinite complex add sub mul div pow eq ne add_scaled where addcmul addcdiv is_close);
+COMPLEX(copy conj turned neg abs square sgn complex_angle reciprocal sigmoid exp exp2 log log2 log10 log1p sqrt rsqrt sin cos tan sinh cosh tanh isnan isinf isfinite complex add sub mul div pow eq ne add_scaled where addcmul addcdiv is_close);
 #define UNARY(Name, expression) struct Name { template <class T> __device__ static T f(T x) { return expression; } }
 struct copy_ { template <class T> __device__ static T f(T x) { return x; } };
 UNARY(neg, T(-x));
 UNARY(conj, T(x.real, -x.imag));
+UNARY(turned, T(-x.imag, x.real));
 struct complex_angle { template <class T> __device__ static auto f(T x) { return atan2(x.imag, x.real); } };
 struct abs_ { template <class T> __device__ static auto f(T x) { if constexpr (is_complex<T>) return hypot(x.real, x.imag); else if constexpr (is_float<T>) return fabs(x); else if constexpr (is_signed<T>) return T(x < 0 ? -x : x); else return x; } };
 UNARY(square, T(x * x));

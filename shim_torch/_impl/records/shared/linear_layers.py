@@ -100,7 +100,7 @@ def weight_grad(g, input, weight_shape, weight_strides):
 
 def bias_grad(g, bias_shape):
     """The gradient of a linear layer by its bias: summed to the bias' shape."""
-    if len(bias_shape) == 1 and g.dim() > 1 and bias_shape[0] == g.size(-1):
+    if len(bias_shape) == 1 and g.dim() > 1 and bias_shape[0] == g.size(-1) and not g.is_complex():
         return kernel("linear_backward_bias")(g)
     if len(bias_shape) == 2 and is_row(bias_shape, g.dim()):
         g = _rows(g)
