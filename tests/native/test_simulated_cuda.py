@@ -206,7 +206,7 @@ def test_kernels_on_the_host(simulated, file, chosen):
 
 OPERATORS = {
     "operator_checks": ("losses", "places", "moves", "pools", "bounds_and_signs", "whole_numbers", "declines"),
-    "complex_checks": ("arithmetic", "functions", "copies", "sums", "gradients", "products"),
+    "complex_checks": ("arithmetic", "functions", "copies", "sums", "gradients", "products", "places"),
     "cupy_checks": ("through_cupy",),
 }
 

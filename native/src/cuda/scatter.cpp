@@ -35,6 +35,10 @@ Outcome<Tensor> add_runs_into(
     const Tensor& out, const Tensor& keys, const Tensor& order, const Tensor& values, int64_t skip) {
   if (!kernels_ready()) return NotMine{"no NVRTC"};
   if (out->dtype() != values->dtype()) return NotMine{"tensors of several dtypes"};
+  if (is_complex(out->dtype())) {  // by their parts
+    auto added = add_runs_into(view_as_real(*out), keys, order, view_as_real(*values), skip);
+    return added ? Outcome<Tensor>(out) : added.why();
+  }
   if (!out->is_contiguous() || out->dim() == 0) return NotMine{"a self that is not contiguous"};
   if (keys->dtype() != DType::i64 || order->dtype() != DType::i64) return NotMine{"keys or an order that are no int64"};
   Tensor from = packed(*values), sorted = packed(*keys), indices = packed(*order);
@@ -66,6 +70,13 @@ Outcome<Tensor> scatter_into(
   if (src->dtype() != out->dtype()) return NotMine{"tensors of several dtypes"};
   if (index->device() != out->device() || src->device() != out->device()) return NotMine{"tensors of several devices"};
   const size_t d = size_t(dim < 0 ? dim + n : dim);
+  if (adds && is_complex(out->dtype()) && !one) {  // by their parts
+    Dims sizes(index->sizes().begin(), index->sizes().end());
+    sizes.push_back(2);
+    auto added =
+        scatter_into(view_as_real(*out), int64_t(d), expand(*unsqueeze(*index, n), sizes), view_as_real(*src), true);
+    return added ? Outcome<Tensor>(out) : added.why();
+  }
   Walk w;
   for (size_t i = size_t(n); i-- > 0;) {
     if ((i != d && index->sizes()[i] > out->sizes()[i]) || (!one && index->sizes()[i] > src->sizes()[i]))

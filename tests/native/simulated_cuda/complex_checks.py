@@ -91,6 +91,19 @@ def sums():
     same(lambda z: z.mean(), torch.tensor([1, INF * 1j]))
 
 
+def places():
+    torch.manual_seed(0)
+    z, rows = torch.rand(5, 6, dtype=torch.complex64), torch.rand(4, 6, dtype=torch.complex64)
+    at, places = torch.tensor([0, 3, 3, 1]), torch.tensor([[0, 1, 4, 4, 2, 0], [1, 1, 3, 0, 0, 0]])
+    same(lambda z, i, r: z.index_add(0, i, r), z, at, rows)
+    same(lambda z, i, r: z.t().index_add(-1, i, r.t()), z, at, rows)
+    same(lambda z, i, r: z.scatter_add(0, i, r), z, places, rows)
+    same(lambda z, i, r: z.index_put((i,), r, accumulate=True), z, at, rows)
+    same(lambda z, i, r: z.index_put((i, i), r[:, 0], accumulate=True), z, at, rows)
+    same(lambda z, i: torch.autograd.grad(z.requires_grad_()[i].abs().sum(), z)[0], z, at)
+    same(lambda z, i: torch.autograd.grad(z.requires_grad_().gather(0, i).abs().sum(), z)[0], z, places)
+
+
 def gradients():
     """By the formulas of the records, whose steps are kernels of ours."""
     torch.manual_seed(0)
