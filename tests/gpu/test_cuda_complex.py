@@ -208,3 +208,20 @@ def test_products(dtype):
             found.append([result.detach().cpu(), *(t.grad.cpu() for t in leaves)])
         torch.testing.assert_close(*found, rtol=50 * TOLERANCE[dtype], atol=50 * TOLERANCE[dtype])
     same(torch.linalg.vector_norm, a)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_places(dtype):
+    z, rows = values(50, 33, dtype=dtype), values(70, 33, dtype=dtype)
+    at = torch.randint(0, 50, (70,))
+    same(lambda z, i, r: z.index_add(0, i, r), z, at, rows)
+    same(lambda z, i, r: z.scatter_add(0, i[:, None].expand(-1, 33), r), z, at, rows)
+    same(lambda z, i, r: z.index_put((i,), r, accumulate=True), z, at, rows)
+    same(lambda z, i: torch.autograd.grad(z.requires_grad_()[i].abs().sum(), z)[0], z, at)
+    for call in (lambda z: z.cumsum(0), lambda z: z.cumsum(-1)):
+        same(call, z)
+    holes = z.masked_fill(z.real > 0.7, 0)
+    assert torch.equal(holes.cuda().nonzero().cpu(), holes.nonzero())
+    if dtype is torch.complex64:
+        same(torch.tril, z)
+        same(torch.triu, z)

@@ -59,6 +59,8 @@ Outcome<Tensor> masked_select(const Tensor& self, const Tensor& mask) {
   return or_not_mine(take_masked(self, mask), kNoGather);
 }
 
-Outcome<Tensor> nonzero_operator(const Tensor& self) { return or_not_mine(nonzero(self), kNoGather); }
+Outcome<Tensor> nonzero_operator(const Tensor& self) {
+  return or_not_mine(nonzero(is_complex(self->dtype()) ? to_dtype(self, DType::b8) : self), kNoGather);
+}
 
 }  // namespace shim::cuda

@@ -232,12 +232,12 @@ Outcome<Tensor> arange(IntOrFloat from, IntOrFloat end, IntOrFloat by, std::opti
 }
 
 Outcome<Tensor> triangle(const Tensor& given, int64_t diagonal, bool upper) {
-  const DType t = given->dtype();
+  const DType t = given->dtype() == DType::c64 ? DType::f64 : given->dtype();  // as many bytes, which are moved
   if (!kernels_ready()) return kNoCompiler;
   if (!has_kernel(t)) return kOtherDtype;
   if (given->dim() < 2) return NotMine{"fewer than two dims, which PyTorch refuses"};
   const Tensor self = contiguous(given);
-  Tensor out = empty(self->sizes(), t, self->device());
+  Tensor out = empty(self->sizes(), self->dtype(), self->device());
   int64_t total = self->numel(), cols = self->sizes().back(), rows = self->sizes()[size_t(self->dim() - 2)];
   if (!total) return out;
   const int device = self->device().index, v = vector_for(cols, {&self});

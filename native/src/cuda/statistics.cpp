@@ -112,6 +112,12 @@ Outcome<Tensor> vector_norm(
 }
 
 Outcome<Tensor> cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  const int64_t n = self->dim();
+  if (is_complex(self->dtype()) && dtype.value_or(self->dtype()) == self->dtype() && dim >= -n && dim < n) {
+    const Tensor parts = view_as_real(*self),
+                 sums = running(Running::sum, parts, dim < 0 ? dim + n : dim, parts->dtype());
+    return or_not_mine(sums ? view_as_complex(*sums) : sums, kNoRunning.reason);
+  }
   return running_of(Running::sum, self, dim, dtype);
 }
 Outcome<Tensor> cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {

@@ -100,6 +100,8 @@ def places():
     same(lambda z, i, r: z.scatter_add(0, i, r), z, places, rows)
     same(lambda z, i, r: z.index_put((i,), r, accumulate=True), z, at, rows)
     same(lambda z, i, r: z.index_put((i, i), r[:, 0], accumulate=True), z, at, rows)
+    for call in (torch.tril, torch.triu, torch.nonzero, lambda z: z.cumsum(0), lambda z: z.cumsum(-1)):
+        same(call, z.masked_fill(z.real > 0.7, 0))
     same(lambda z, i: torch.autograd.grad(z.requires_grad_()[i].abs().sum(), z)[0], z, at)
     same(lambda z, i: torch.autograd.grad(z.requires_grad_().gather(0, i).abs().sum(), z)[0], z, places)
 
