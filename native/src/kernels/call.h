@@ -23,16 +23,14 @@ template <class R, class... P> struct Signature<R (*)(P...)> {
   using Result = R;
   using Data = void;
   using Parameters = Types<P...>;
+  using Places = std::index_sequence_for<P...>;
 };
 template <class R, class D, class... P> struct Signature<R (*)(Registered<D>, P...)> {
   using Result = R;
   using Data = D;
   using Parameters = Types<P...>;
+  using Places = std::index_sequence_for<P...>;
 };
-
-inline const void* registered_data(const Operator& op, On on) {
-  return on == On::cpu ? op.native_cpu_data : op.native_data;
-}
 
 inline void give(Answer& a, Tensor&& t) {
   a.kind = Answer::tensor;
@@ -79,46 +77,51 @@ constexpr bool holds_tensors =
 
 // Whether a gradient is wanted of the call: asked of the arguments from the first to the last that hold tensors.
 template <class... P> bool wants_gradient(const Value* args) {
-  constexpr bool holds[] = {holds_tensors<P>...};
+  constexpr bool holds[] = {holds_tensors<P>..., false};
   size_t first = 0, end = sizeof...(P);
   while (first < end && !holds[first]) ++first;
   while (end > first && !holds[end - 1]) --end;
   return GradMode::enabled() && any_requires_grad(args + first, end - first);
 }
 
-template <On on, class... P> bool fits(const Schema& s, Types<P...>) {
-  size_t i = 0;
-  return s.args.size() == sizeof...(P) && (Parameter<P, on>::fits(s.args[i++]) && ...);
-}
+template <class... P> constexpr FitsArgument fits[] = {&Parameter<P>::fits..., nullptr};
 
-template <auto F, KernelTraits traits, class... P, size_t... I>
-void call(Operator& op, const Value* args, Answer& result, Types<P...>, std::index_sequence<I...>) {
-  using S = Signature<decltype(+F)>;
-  if constexpr (!traits.history)
-    if (wants_gradient<P...>(args)) return;  // its parts record it
-  std::tuple<Parameter<P, traits.on>...> given;
-  const char* why = nullptr;
-  if (!(std::get<I>(given).take(args[I], &why) && ...)) return op.decline(why);
-  if constexpr (std::is_void_v<typename S::Data>)
-    answer(op, result, F(std::get<I>(given).value()...));
-  else
-    answer(op, result,
-        F({static_cast<const typename S::Data*>(registered_data(op, traits.on))}, std::get<I>(given).value()...));
-}
+// A std::tuple of parameters, which takes the compiler a fraction of that one's time.
+template <size_t I, class T> struct Slot {
+  T it;
+};
+template <class I, class... T> struct Slots;
+template <size_t... I, class... T> struct Slots<std::index_sequence<I...>, T...> : Slot<I, T>... {};
+template <size_t I, class T> T& in(Slot<I, T>& slot) { return slot.it; }
 
-// The hottest code of small calls: one function, whatever the compiler thinks of inlining.
-template <auto F, KernelTraits traits>
-[[gnu::flatten]] void call_native(Operator& op, const Value* args, Answer& result) {
-  [&]<class... T>(Types<T...> types) { call<F, traits>(op, args, result, types, std::index_sequence_for<T...>{}); }(
-      typename Signature<decltype(+F)>::Parameters{});
+// The hottest code of small calls: one function for all kernels of a type, whatever the compiler thinks of inlining.
+template <class F>
+[[gnu::flatten, gnu::noinline]] void call(
+    Operator& op, const Value* args, Answer& result, F kernel, KernelTraits traits) {
+  [&]<class... P, size_t... I>(Types<P...>, std::index_sequence<I...> places) {
+    if (!traits.history && wants_gradient<P...>(args)) return;  // its parts record it
+    Slots<decltype(places), Parameter<P>...> given;
+    Reading r{traits.on};
+    if (!(in<I>(given).take(args[I], r) && ...)) return op.decline(r.why);
+    using D = typename Signature<F>::Data;
+    if constexpr (std::is_void_v<D>) {
+      answer(op, result, kernel(in<I>(given).value()...));
+    } else {
+      const void* data = traits.on == On::cpu ? op.native_cpu_data : op.native_data;
+      answer(op, result, kernel({static_cast<const D*>(data)}, in<I>(given).value()...));
+    }
+  }(typename Signature<F>::Parameters{}, typename Signature<F>::Places{});
 }
 
 }  // namespace kernel_call
 
 template <auto F, KernelTraits traits = kAny> void register_kernel(const char* name, const void* data = nullptr) {
-  using P = typename kernel_call::Signature<decltype(+F)>::Parameters;
-  add_kernel(name, {[](const Schema& s) { return kernel_call::fits<traits.on>(s, P{}); },
-                       &kernel_call::call_native<F, traits>, data, traits.on});
+  const KernelCall call = [](Operator& op, const Value* args, Answer& result) {
+    kernel_call::call(op, args, result, +F, traits);
+  };
+  [&]<class... P>(kernel_call::Types<P...>) {
+    add_kernel(name, {{kernel_call::fits<P...>, sizeof...(P)}, call, data, traits.on});
+  }(typename kernel_call::Signature<decltype(+F)>::Parameters{});
 }
 
 }  // namespace shim

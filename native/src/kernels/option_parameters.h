@@ -6,11 +6,11 @@
 
 namespace shim {
 
-template <On on> struct Parameter<Layout, on> {
+template <> struct Parameter<Layout> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Layout; }
-  bool take(const Value& v, const char** why) {
+  bool take(const Value& v, Reading& r) {
     value_ = Layout(v.i);
-    return v.tag == Value::layout || (*why = "no layout", false);
+    return v.tag == Value::layout || (r.why = "no layout", false);
   }
   Layout value() const { return value_; }
 
@@ -19,12 +19,12 @@ template <On on> struct Parameter<Layout, on> {
 };
 
 // The numbers of a generator, or of the default one where None is given.
-template <On on> struct Parameter<Mersenne&, on> {
+template <> struct Parameter<Mersenne&> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Generator; }
-  bool take(const Value& v, const char** why) {
-    if (v.tag != Value::none && v.tag != Value::object) return *why = "no generator", false;
+  bool take(const Value& v, Reading& r) {
+    if (v.tag != Value::none && v.tag != Value::object) return r.why = "no generator", false;
     source_.emplace(v.tag == Value::none ? nullptr : v.held);
-    return *source_ || (*why = "a generator of another device", false);
+    return *source_ || (r.why = "a generator of another device", false);
   }
   Mersenne& value() const { return **source_; }
 

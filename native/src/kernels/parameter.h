@@ -8,12 +8,12 @@
 
 namespace shim {
 
-template <On on> struct Parameter<int64_t, on> {
+template <> struct Parameter<int64_t> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Int && !a.type.list; }
-  bool take(const Value& v, const char** why) {
-    if (v.tag != Value::integer && v.tag != Value::boolean) return *why = "no integer", false;
+  bool take(const Value& v, Reading& r) {
+    if (v.tag != Value::integer && v.tag != Value::boolean) return r.why = "no integer", false;
     value_ = v.i;
-    return v.width == Value::word || (*why = "an integer beyond 64 bits", false);
+    return v.width == Value::word || (r.why = "an integer beyond 64 bits", false);
   }
   int64_t value() const { return value_; }
 
@@ -21,11 +21,11 @@ template <On on> struct Parameter<int64_t, on> {
   int64_t value_ = 0;
 };
 
-template <On on> struct Parameter<bool, on> {
+template <> struct Parameter<bool> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Bool && !a.type.list; }
-  bool take(const Value& v, const char** why) {
+  bool take(const Value& v, Reading& r) {
     value_ = v.i;
-    return v.tag == Value::boolean || (*why = "no bool", false);
+    return v.tag == Value::boolean || (r.why = "no bool", false);
   }
   bool value() const { return value_; }
 
@@ -34,10 +34,10 @@ template <On on> struct Parameter<bool, on> {
 };
 
 // bool[3]: so many of them, as output_mask has.
-template <size_t N, On on> struct Parameter<std::array<bool, N>, on> {
+template <size_t N> struct Parameter<std::array<bool, N>> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Bool && a.type.list_size == int(N); }
-  bool take(const Value& v, const char** why) {
-    if (v.tag != Value::list || v.size != N) return *why = "no list of as many bools", false;
+  bool take(const Value& v, Reading& r) {
+    if (v.tag != Value::list || v.size != N) return r.why = "no list of as many bools", false;
     for (size_t i = 0; i < N; ++i) value_[i] = v.items[i].tag == Value::boolean && v.items[i].i;
     return true;
   }
@@ -47,13 +47,13 @@ template <size_t N, On on> struct Parameter<std::array<bool, N>, on> {
   std::array<bool, N> value_{};
 };
 
-template <On on> struct Parameter<Scalar, on> {
+template <> struct Parameter<Scalar> {
   static bool fits(const Argument& a) {
     const bool number = a.type.base == ArgType::Scalar || a.type.base == ArgType::Float || a.type.base == ArgType::Int;
     return !a.type.list && (number || a.type.base == ArgType::Tensor);  // numbers may stand for the latter
   }
-  bool take(const Value& v, const char** why) {
-    if (!v.is_number()) return *why = v.tag == Value::tensor ? "a tensor in a number's place" : "no number", false;
+  bool take(const Value& v, Reading& r) {
+    if (!v.is_number()) return r.why = v.tag == Value::tensor ? "a tensor in a number's place" : "no number", false;
     value_ = v.number();
     return true;
   }
@@ -63,15 +63,15 @@ template <On on> struct Parameter<Scalar, on> {
   Scalar value_;
 };
 
-template <On on> struct Parameter<const Scalar&, on> : Parameter<Scalar, on> {
+template <> struct Parameter<const Scalar&> : Parameter<Scalar> {
   const Scalar& value() const { return this->value_; }
 };
-template <On on> struct Parameter<const std::optional<Scalar>&, on> {
-  static bool fits(const Argument& a) { return Parameter<Scalar, on>::fits(a); }
-  bool take(const Value& v, const char** why) {
+template <> struct Parameter<const std::optional<Scalar>&> {
+  static bool fits(const Argument& a) { return Parameter<Scalar>::fits(a); }
+  bool take(const Value& v, Reading& r) {
     if (v.tag == Value::none) return true;
-    Parameter<Scalar, on> given;
-    if (!given.take(v, why)) return false;
+    Parameter<Scalar> given;
+    if (!given.take(v, r)) return false;
     value_ = given.value();
     return true;
   }
@@ -81,12 +81,12 @@ template <On on> struct Parameter<const std::optional<Scalar>&, on> {
   std::optional<Scalar> value_;
 };
 
-template <On on> struct Parameter<double, on> {
-  static bool fits(const Argument& a) { return Parameter<Scalar, on>::fits(a) && a.type.base != ArgType::Tensor; }
-  bool take(const Value& v, const char** why) {
+template <> struct Parameter<double> {
+  static bool fits(const Argument& a) { return Parameter<Scalar>::fits(a) && a.type.base != ArgType::Tensor; }
+  bool take(const Value& v, Reading& r) {
     if (v.tag == Value::real) return value_ = v.f, true;
-    if (!v.is_number()) return *why = "no number", false;
-    if (v.tag == Value::complex) return *why = "a complex number", false;
+    if (!v.is_number()) return r.why = "no number", false;
+    if (v.tag == Value::complex) return r.why = "a complex number", false;
     value_ = v.number().to_double();
     return true;
   }
@@ -97,38 +97,42 @@ template <On on> struct Parameter<double, on> {
 };
 
 // Few integers lie in the parameter itself.
-template <On on> struct Parameter<IntArrayRef, on> {
+template <> struct Parameter<IntArrayRef> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Int && a.type.list; }
-  bool take(const Value& v, const char** why) {
-    if (v.tag == Value::integer || v.tag == Value::boolean) return size_ = 1, one(v, 0, why);
-    if (v.tag != Value::list) return *why = "no list of integers", false;
+  bool take(const Value& v, Reading& r) {
+    if (v.tag == Value::integer || v.tag == Value::boolean) return size_ = 1, one(v, 0, r);
+    if (v.tag != Value::list) return r.why = "no list of integers", false;
     size_ = v.size;
-    if (size_ > few_.size()) many_.resize(size_);
+    if (size_ > std::size(few_)) make_room();
     for (size_t i = 0; i < size_; ++i)
-      if (!one(v.items[i], i, why)) return false;
+      if (!one(v.items[i], i, r)) return false;
     return true;
   }
-  IntArrayRef value() const { return {size_ > few_.size() ? many_.data() : few_.data(), size_}; }
+  IntArrayRef value() const { return {places_, size_}; }
 
  private:
-  bool one(const Value& v, size_t i, const char** why) {
-    Parameter<int64_t, on> p;
-    if (!p.take(v, why)) return false;
-    (size_ > few_.size() ? many_.data() : few_.data())[i] = p.value();
+  bool one(const Value& v, size_t i, Reading& r) {
+    Parameter<int64_t> p;
+    if (!p.take(v, r)) return false;
+    places_[i] = p.value();
     return true;
   }
+  [[gnu::noinline, gnu::cold]] void make_room() {
+    many_ = std::make_unique<int64_t[]>(size_);
+    places_ = many_.get();
+  }
   size_t size_ = 0;
-  std::array<int64_t, 8> few_;
-  std::vector<int64_t> many_;
+  int64_t few_[8], *places_ = few_;
+  std::unique_ptr<int64_t[]> many_;
 };
 
-template <class T, ArgType::Base base, On on> struct ListParameter {
+template <class T, ArgType::Base base> struct ListParameter {
   static bool fits(const Argument& a) { return a.type.base == base && a.type.list; }
-  bool take(const Value& v, const char** why) {
-    if (v.tag != Value::list) return *why = "no list of numbers", false;
+  [[gnu::noinline]] bool take(const Value& v, Reading& r) {
+    if (v.tag != Value::list) return r.why = "no list of numbers", false;
     for (uint32_t i = 0; i < v.size; ++i) {
-      Parameter<T, on> p;
-      if (!p.take(v.items[i], why)) return false;
+      Parameter<T> p;
+      if (!p.take(v.items[i], r)) return false;
       values_.push_back(p.value());
     }
     return true;
@@ -138,13 +142,13 @@ template <class T, ArgType::Base base, On on> struct ListParameter {
  private:
   std::vector<T> values_;
 };
-template <On on> struct Parameter<ScalarList, on> : ListParameter<Scalar, ArgType::Scalar, on> {};
-template <On on> struct Parameter<std::span<const double>, on> : ListParameter<double, ArgType::Float, on> {};
+template <> struct Parameter<ScalarList> : ListParameter<Scalar, ArgType::Scalar> {};
+template <> struct Parameter<std::span<const double>> : ListParameter<double, ArgType::Float> {};
 
-template <On on> struct Parameter<std::string_view, on> {
+template <> struct Parameter<std::string_view> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Str && !a.type.list; }
-  bool take(const Value& v, const char** why) {
-    if (v.tag != Value::text) return *why = "no string", false;
+  bool take(const Value& v, Reading& r) {
+    if (v.tag != Value::text) return r.why = "no string", false;
     value_ = {v.chars, v.size};
     return true;
   }
@@ -154,10 +158,10 @@ template <On on> struct Parameter<std::string_view, on> {
   std::string_view value_;
 };
 
-template <On on> struct Parameter<DType, on> {
+template <> struct Parameter<DType> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::ScalarType && !a.type.list; }
-  bool take(const Value& v, const char** why) {
-    if (v.tag != Value::dtype) return *why = "no dtype", false;
+  bool take(const Value& v, Reading& r) {
+    if (v.tag != Value::dtype) return r.why = "no dtype", false;
     value_ = DType(v.i);
     return true;
   }
@@ -168,13 +172,13 @@ template <On on> struct Parameter<DType, on> {
 };
 
 // Of a factory: kernels of one kind of device take that alone, and none is the CPU.
-template <On on> struct Parameter<Device, on> {
+template <> struct Parameter<Device> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::Device; }
-  bool take(const Value& v, const char** why) {
-    if (on != On::any && v.tag == Value::none) return on == On::cpu;
-    if (v.tag != Value::device) return *why = "no device", false;
+  bool take(const Value& v, Reading& r) {
+    if (r.on != On::any && v.tag == Value::none) return r.on == On::cpu;
+    if (v.tag != Value::device) return r.why = "no device", false;
     value_ = v.where;
-    return on == On::any || (on == On::cpu ? value_.is_cpu() : value_.is_cuda());  // others are nothing to count
+    return is_on(value_, r.on);  // others are nothing to count
   }
   Device value() const { return value_; }
 
@@ -182,11 +186,11 @@ template <On on> struct Parameter<Device, on> {
   Device value_;
 };
 
-template <On on> struct Parameter<MemoryFormat, on> {
+template <> struct Parameter<MemoryFormat> {
   static bool fits(const Argument& a) { return a.type.base == ArgType::MemoryFormat; }
-  bool take(const Value& v, const char** why) {
+  bool take(const Value& v, Reading& r) {
     value_ = MemoryFormat(v.i);
-    return v.tag == Value::memory_format || (*why = "no memory format", false);
+    return v.tag == Value::memory_format || (r.why = "no memory format", false);
   }
   MemoryFormat value() const { return value_; }
 
@@ -194,14 +198,14 @@ template <On on> struct Parameter<MemoryFormat, on> {
   MemoryFormat value_ = MemoryFormat::contiguous;
 };
 
-template <On on> struct Parameter<IntOrFloat, on> {
-  static bool fits(const Argument& a) { return Parameter<Scalar, on>::fits(a); }
-  bool take(const Value& v, const char** why) {
+template <> struct Parameter<IntOrFloat> {
+  static bool fits(const Argument& a) { return Parameter<Scalar>::fits(a); }
+  bool take(const Value& v, Reading& r) {
     value_.floating = v.tag == Value::real;
     if (value_.floating) return value_.f = v.f, true;
-    if (v.tag != Value::integer) return *why = "neither an int nor a float", false;
+    if (v.tag != Value::integer) return r.why = "neither an int nor a float", false;
     value_.i = v.i;
-    return v.width == Value::word || (*why = "an integer beyond 64 bits", false);
+    return v.width == Value::word || (r.why = "an integer beyond 64 bits", false);
   }
   IntOrFloat value() const { return value_; }
 
@@ -209,30 +213,30 @@ template <On on> struct Parameter<IntOrFloat, on> {
   IntOrFloat value_;
 };
 
-template <class T, On on> struct Parameter<std::optional<T>, on> {
-  static bool fits(const Argument& a) { return Parameter<T, on>::fits(a); }
-  bool take(const Value& v, const char** why) {
+template <class T> struct Parameter<std::optional<T>> {
+  static bool fits(const Argument& a) { return Parameter<T>::fits(a); }
+  bool take(const Value& v, Reading& r) {
     is_given_ = v.tag != Value::none;
-    return !is_given_ || given_.take(v, why);
+    return !is_given_ || given_.take(v, r);
   }
   std::optional<T> value() const { return is_given_ ? std::optional<T>(given_.value()) : std::nullopt; }
 
  private:
-  Parameter<T, on> given_;
+  Parameter<T> given_;
   bool is_given_ = false;
 };
 
-template <On on> struct Parameter<std::nullopt_t, on> {  // served only where it is None
+template <> struct Parameter<std::nullopt_t> {  // served only where it is None
   static bool fits(const Argument& a) { return a.type.optional; }
-  bool take(const Value& v, const char** why) {
-    return v.tag == Value::none || (*why = "an argument that is not None", false);
+  bool take(const Value& v, Reading& r) {
+    return v.tag == Value::none || (r.why = "an argument that is not None", false);
   }
   std::nullopt_t value() const { return std::nullopt; }
 };
 
-template <On on> struct Parameter<Ignored, on> {
+template <> struct Parameter<Ignored> {
   static bool fits(const Argument&) { return true; }
-  bool take(const Value&, const char**) { return true; }
+  bool take(const Value&, Reading&) { return true; }
   Ignored value() const { return {}; }
 };
 

@@ -80,7 +80,8 @@ void find_natives(const std::string& name, Operator& into) {
   bool fitted = false;
   for (const TypedKernel& kernel : it->second) {
     KernelCall& place = kernel.on == On::cpu ? into.native_cpu : into.native;
-    if (!kernel.fits(into.schema) || (fitted |= place != nullptr, place)) continue;
+    const auto serves = [](const Argument& a, FitsArgument fits) { return fits(a); };
+    if (!std::ranges::equal(into.schema.args, kernel.fits, serves) || (fitted |= place != nullptr, place)) continue;
     place = kernel.call;
     (kernel.on == On::cpu ? into.native_cpu_data : into.native_data) = const_cast<void*>(kernel.data);
     fitted = true;

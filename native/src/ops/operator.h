@@ -2,6 +2,7 @@
 // The operator table. One Operator an overload; filled from the records of shim_torch/_impl, torch.library and the C ABI.
 // Nothing here knows Python: what it keeps beside an operator stands in python/operator.h.
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,8 +29,9 @@ struct Answer;
 // to the operator's body.
 using KernelCall = void (*)(Operator&, const Value* args, Answer&);
 enum class On : uint8_t { any, cpu, cuda };  // the devices whose tensors a kernel takes
+using FitsArgument = bool (*)(const Argument&);
 struct TypedKernel {
-  bool (*fits)(const Schema&);
+  std::span<const FitsArgument> fits;  // one a parameter: whether it serves the schema's argument of that place
   KernelCall call;
   const void* data;  // what it was registered with
   On on;

@@ -16,9 +16,9 @@ OwnedRef attribute(PyObject* o, const char* name) {
 // The same as a parameter of that type.
 template <class P> std::remove_cvref_t<P> read(PyObject* o, const char* name) {
   const OwnedRef found = attribute(o, name);
+  module_call::FromObjects r;
   module_call::Argument<P> given;
-  const char* why = nullptr;
-  CHECK(Kind::Type, given.take(found, &why), "a record's ", name, ": ", why);
+  CHECK(Kind::Type, given.take(found, r), "a record's ", name, ": ", r.why);
   return given.value();
 }
 using RecordText = const std::string&;

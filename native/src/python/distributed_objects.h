@@ -43,7 +43,7 @@ template <class T> void read(PyObject* o, std::vector<T>* to) {  // a sequence; 
 namespace module_call {
 
 template <class T> struct Read {
-  bool take(PyObject* o, const char**) {
+  bool take(PyObject* o, FromObjects&) {
     between_processes::read(o, &value_);
     if (PyErr_Occurred()) throw PythonError();
     return true;

@@ -27,9 +27,9 @@ template <class T> PyObject* object(std::shared_ptr<T>&& it) {
 }
 
 template <class T> struct Argument<std::shared_ptr<T>> {
-  bool take(PyObject* o, const char** why) {
+  bool take(PyObject* o, FromObjects& r) {
     it_ = held_in<T>(o);
-    return it_ || (*why = "an object of another kind", false);
+    return it_ || (r.why = "an object of another kind", false);
   }
   const std::shared_ptr<T>& value() const { return *it_; }
 

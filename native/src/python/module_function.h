@@ -26,20 +26,23 @@ struct Rest {  // whatever was given, of a function that takes any number of arg
 
 namespace module_call {
 
+struct FromObjects : Reading {
+  Values values;
+};
+
 // A parameter, read as a kernel's is.
 template <class P> struct Argument {
-  bool take(PyObject* o, const char** why) { return given_.take(values_.of(o), why); }
+  bool take(PyObject* o, FromObjects& r) { return given_.take(r.values.of(o), r); }
   decltype(auto) value() const { return given_.value(); }
 
  private:
-  Values values_;
-  Parameter<P, On::any> given_;
+  Parameter<P> given_;
 };
 
 template <> struct Argument<int> {
-  bool take(PyObject* o, const char** why) {
-    if (!number_.take(o, why)) return false;
-    return number_.value() == int(number_.value()) || (*why = "an integer beyond 32 bits", false);
+  bool take(PyObject* o, FromObjects& r) {
+    if (!number_.take(o, r)) return false;
+    return number_.value() == int(number_.value()) || (r.why = "an integer beyond 32 bits", false);
   }
   int value() const { return int(number_.value()); }
 
@@ -49,7 +52,7 @@ template <> struct Argument<int> {
 
 // Pointers are integers to Python.
 template <class T> struct Argument<T*> {
-  bool take(PyObject* o, const char** why) { return number_.take(o, why); }
+  bool take(PyObject* o, FromObjects& r) { return number_.take(o, r); }
   T* value() const { return reinterpret_cast<T*>(static_cast<intptr_t>(number_.value())); }
 
  private:
@@ -57,8 +60,8 @@ template <class T> struct Argument<T*> {
 };
 
 template <> struct Argument<uint64_t> {  // modulo 2**64
-  bool take(PyObject* o, const char** why) {
-    if (!PyLong_Check(o)) return *why = "no integer", false;
+  bool take(PyObject* o, FromObjects& r) {
+    if (!PyLong_Check(o)) return r.why = "no integer", false;
     value_ = PyLong_AsUnsignedLongLongMask(o);
     return true;
   }
@@ -69,7 +72,7 @@ template <> struct Argument<uint64_t> {  // modulo 2**64
 };
 
 template <> struct Argument<std::optional<PyObject*>> {
-  bool take(PyObject* o, const char**) {
+  bool take(PyObject* o, FromObjects&) {
     if (o != Py_None) object_ = o;
     return true;
   }
@@ -80,7 +83,7 @@ template <> struct Argument<std::optional<PyObject*>> {
 };
 
 template <> struct Argument<Truth> {
-  bool take(PyObject* o, const char**) {
+  bool take(PyObject* o, FromObjects&) {
     const int truth = PyObject_IsTrue(o);
     if (truth < 0) throw PythonError();
     truth_ = truth;
@@ -93,9 +96,9 @@ template <> struct Argument<Truth> {
 };
 
 template <> struct Argument<std::span<const char>> {  // bytes, or those of a text, lent
-  bool take(PyObject* o, const char** why) {
+  bool take(PyObject* o, FromObjects& r) {
     if (PyUnicode_Check(o)) return bytes_ = std::string_view(utf8(o)), true;
-    if (!PyBytes_Check(o)) return *why = "no bytes", false;
+    if (!PyBytes_Check(o)) return r.why = "no bytes", false;
     bytes_ = {PyBytes_AS_STRING(o), size_t(PyBytes_GET_SIZE(o))};
     return true;
   }
@@ -106,8 +109,8 @@ template <> struct Argument<std::span<const char>> {  // bytes, or those of a te
 };
 
 template <> struct Argument<std::vector<std::string>> {  // any sequence of texts
-  bool take(PyObject* o, const char** why) {
-    if (PyUnicode_Check(o) || !PySequence_Check(o)) return *why = "no sequence of texts", false;
+  bool take(PyObject* o, FromObjects& r) {
+    if (PyUnicode_Check(o) || !PySequence_Check(o)) return r.why = "no sequence of texts", false;
     const OwnedRef items = owned(PySequence_Fast(o, "expected a sequence"));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.o); ++i)
       texts_.emplace_back(utf8(PySequence_Fast_GET_ITEM(items.o, i)));
@@ -120,19 +123,18 @@ template <> struct Argument<std::vector<std::string>> {  // any sequence of text
 };
 
 template <> struct Argument<const Value&> {  // whatever a kernel can be given
-  bool take(PyObject* o, const char**) {
-    value_ = values_.of(o);
+  bool take(PyObject* o, FromObjects& r) {
+    value_ = r.values.of(o);
     return true;
   }
   const Value& value() const { return value_; }
 
  private:
-  Values values_;
   Value value_;
 };
 
 template <> struct Argument<PyObject*> {  // lent, whatever it is
-  bool take(PyObject* o, const char**) {
+  bool take(PyObject* o, FromObjects&) {
     object_ = o;
     return true;
   }
@@ -192,20 +194,27 @@ template <class... P> constexpr size_t least() {
   return n;
 }
 
-template <auto F, class... P, size_t... I>
-PyObject* answer_of(PyObject* const* args, kernel_call::Types<P...>, std::index_sequence<I...>) {
-  std::tuple<Argument<P>...> given;
-  const char* why = nullptr;
+template <class F, class... P, size_t... I>
+PyObject* answer_of(F f, PyObject* const* args, kernel_call::Types<P...>, std::index_sequence<I...> places) {
+  FromObjects r;
+  kernel_call::Slots<decltype(places), Argument<P>...> given;
   size_t at = 0;
-  if (!((at = I, std::get<I>(given).take(args[I], &why)) && ...))
-    return PyErr_Format(PyExc_TypeError, "argument %zu: %s", at + 1, why);
-  if constexpr (std::is_void_v<typename kernel_call::Signature<decltype(+F)>::Result>)
-    return F(std::get<I>(given).value()...), Py_NewRef(Py_None);
+  if (!((at = I, kernel_call::in<I>(given).take(args[I], r)) && ...))
+    return PyErr_Format(PyExc_TypeError, "argument %zu: %s", at + 1, r.why);
+  const auto run = [&]() -> decltype(auto) { return f(kernel_call::in<I>(given).value()...); };
+  if constexpr (std::is_void_v<typename kernel_call::Signature<F>::Result>)
+    return run(), Py_NewRef(Py_None);
   else
-    return object(F(std::get<I>(given).value()...));
+    return object(run());
 }
 
-template <auto F, class... P> PyObject* call(PyObject* const* args, size_t n, kernel_call::Types<P...> types) {
+// Functions of a type share these.
+template <class F> PyObject* answer(F f, PyObject* const* args) {
+  using S = kernel_call::Signature<F>;
+  return guarded([&] { return answer_of(f, args, typename S::Parameters{}, typename S::Places{}); });
+}
+
+template <class F, class... P> PyObject* call(F f, PyObject* const* args, size_t n, kernel_call::Types<P...>) {
   constexpr size_t few = least<P...>(), most = sizeof...(P);
   if (n < few || n > most)
     return few == most ? PyErr_Format(PyExc_TypeError, "expected %zu arguments, got %zu", most, n)
@@ -215,63 +224,41 @@ template <auto F, class... P> PyObject* call(PyObject* const* args, size_t n, ke
     std::fill(std::copy_n(args, n, given), given + most, Py_None);
     args = given;
   }
-  return guarded([&] { return answer_of<F>(args, types, std::index_sequence_for<P...>{}); });
+  return answer(f, args);
 }
-template <auto F> PyObject* call(PyObject* const* args, size_t n, kernel_call::Types<Rest>) {
-  return guarded([&] { return object(F(Rest{args, n})); });
+template <class F> PyObject* call(F f, PyObject* const* args, size_t n, kernel_call::Types<Rest>) {
+  return guarded([&] { return object(f(Rest{args, n})); });
+}
+template <class F> [[gnu::noinline]] PyObject* call(F f, PyObject* const* args, size_t n) {
+  return call(f, args, n, typename kernel_call::Signature<F>::Parameters{});
 }
 
 // Names of parameters as a template's argument: "size dtype device".
 template <size_t N> struct Names {
   char text[N];
   constexpr Names(const char (&given)[N]) { std::copy_n(given, N, text); }
-  int find(std::string_view name) const {
-    std::string_view rest(text, N - 1);
-    for (int i = 0;; ++i) {
-      const size_t end = rest.find(' ');
-      if (rest.substr(0, end) == name) return i;
-      if (end == rest.npos) return -1;
-      rest.remove_prefix(end + 1);
-    }
-  }
+  std::string_view view() const { return {text, N - 1}; }
 };
 
-// The arguments in the order of their names, None for those that may lack; null with an error set.
-template <class... P, size_t N>
-PyObject* const* in_order(
-    const Names<N>& names, PyObject* const* args, Py_ssize_t n, PyObject* keywords, PyObject** given) {
-  constexpr size_t most = sizeof...(P);
-  if (size_t(n) > most) return PyErr_Format(PyExc_TypeError, "expected %zu arguments, got %zd", most, n), nullptr;
-  std::fill(std::copy_n(args, n, given), given + most, nullptr);
-  for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); ++k) {
-    PyObject* word = PyTuple_GET_ITEM(keywords, k);
-    const int at = names.find(utf8(word));
-    if (at < 0 || given[at])
-      return PyErr_Format(PyExc_TypeError,
-                 at < 0 ? "got an unexpected keyword argument '%U'" : "got multiple values for argument '%U'", word),
-             nullptr;
-    given[at] = args[n + k];
-  }
-  constexpr bool lacking[] = {may_lack<P>...};
-  for (size_t i = 0; i < most; ++i)
-    if (!given[i] && !lacking[i]) return PyErr_Format(PyExc_TypeError, "argument %zu is missing", i + 1), nullptr;
-  std::replace(given, given + most, static_cast<PyObject*>(nullptr), Py_None);
-  return given;
-}
+// The arguments in the order of their names, None for those that may lack, in `given`; false with an error set.
+bool in_order(std::string_view names, std::span<const bool> lacking, PyObject* const* args, size_t n,
+    PyObject* keywords, PyObject** given);
 
-template <auto F, auto names>
-PyObject* named_module_function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
-  return [&]<class... P>(kernel_call::Types<P...> types) {
-    return guarded([&]() -> PyObject* {
-      PyObject* given[sizeof...(P)];
-      if (!in_order<P...>(names, args, n, keywords, given)) return nullptr;
-      return answer_of<F>(given, types, std::index_sequence_for<P...>{});
-    });
-  }(typename kernel_call::Signature<decltype(+F)>::Parameters{});
+template <class F>
+[[gnu::noinline]] PyObject* call(F f, std::string_view names, PyObject* const* args, size_t n, PyObject* keywords) {
+  return [&]<class... P>(kernel_call::Types<P...>) -> PyObject* {
+    constexpr bool lacking[] = {may_lack<P>...};
+    PyObject* given[sizeof...(P)];
+    return in_order(names, lacking, args, n, keywords, given) ? answer(f, given) : nullptr;
+  }(typename kernel_call::Signature<F>::Parameters{});
 }
 
 template <auto F> PyObject* module_function(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  return call<F>(args, size_t(n), typename kernel_call::Signature<decltype(+F)>::Parameters{});
+  return call(+F, args, size_t(n));
+}
+template <auto F, Names names>
+PyObject* named_module_function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
+  return call(+F, names.view(), args, size_t(n), keywords);
 }
 
 // A list of what f makes of each item: new references, or null with an error set.

@@ -6,9 +6,9 @@
 namespace shim::module_call {
 
 template <> struct Argument<const TensorImpl&> {
-  bool take(PyObject* o, const char** why) {
+  bool take(PyObject* o, FromObjects& r) {
     tensor_ = is_tensor(o) ? unwrap(o) : nullptr;
-    return tensor_ || (*why = "expected a torch.Tensor", false);
+    return tensor_ || (r.why = "expected a torch.Tensor", false);
   }
   const TensorImpl& value() const { return *tensor_; }
 
@@ -20,8 +20,8 @@ template <> struct Argument<TensorImpl&> : Argument<const TensorImpl&> {
 };
 
 template <> struct Argument<const std::string&> {
-  bool take(PyObject* o, const char** why) {
-    if (!PyUnicode_Check(o)) return *why = "no text", false;
+  bool take(PyObject* o, FromObjects& r) {
+    if (!PyUnicode_Check(o)) return r.why = "no text", false;
     text_ = utf8(o);
     return true;
   }
@@ -32,7 +32,7 @@ template <> struct Argument<const std::string&> {
 };
 
 template <> struct Argument<const Dims&> {  // any sequence of integers, or one
-  bool take(PyObject* o, const char**) {
+  bool take(PyObject* o, FromObjects&) {
     if (!dims_of(o, &dims_)) throw PythonError();
     return true;
   }

@@ -52,14 +52,12 @@ bool memory_format_of(PyObject*, MemoryFormat*);
 extern PyObject* out_of_memory_type;     // torch.OutOfMemoryError, set from Python; or null
 void raise(const Error&);                // sets the Python exception of the error's kind
 struct PythonError : std::exception {};  // thrown by C++ code after a Python error was set; guarded() keeps that error
+void raise_caught();                     // of a handler: sets the Python exception of what it caught
 // Runs f and turns C++ exceptions into a Python one: return guarded([&]() -> PyObject* {...});
 template <class F> auto guarded(F&& f) -> decltype(f()) {
   try {
     return f();
-  } catch (const Error& e) { raise(e); } catch (const PythonError&) {
-  } catch (const std::bad_alloc&) { PyErr_NoMemory(); } catch (const std::exception& e) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, e.what());
-  }
+  } catch (...) { raise_caught(); }
   return decltype(f()){};
 }
 // For setters: 0, or -1 with the error set.

@@ -6,21 +6,33 @@
 namespace shim {
 namespace module_call {
 
-template <auto F> PyObject* of_object(PyObject* self, PyObject* const* args, Py_ssize_t n) {
-  constexpr Py_ssize_t most = 15;
-  if (n > most) return PyErr_Format(PyExc_TypeError, "too many arguments");
-  PyObject* all[most + 1] = {self};
-  std::copy_n(args, n, all + 1);
-  return module_function<F>(nullptr, all, n + 1);
+// The object before the arguments.
+class WithObject {
+ public:
+  WithObject(PyObject* self, PyObject* const* args, size_t n) : fits_(n < std::size(all_)) {
+    if (!fits_) PyErr_Format(PyExc_TypeError, "too many arguments");
+    all_[0] = self;
+    std::copy_n(args, fits_ ? n : 0, all_ + 1);
+  }
+  explicit operator bool() const { return fits_; }  // false: an error is set
+  PyObject* const* data() const { return all_; }
+
+ private:
+  PyObject* all_[16];
+  bool fits_;
+};
+
+template <class F> [[gnu::noinline]] PyObject* call_of(PyObject* self, F f, PyObject* const* args, size_t n) {
+  const WithObject all(self, args, n);
+  return all ? call(f, all.data(), n + 1) : nullptr;
 }
-template <auto F, auto names>
+template <auto F> PyObject* of_object(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  return call_of(self, +F, args, size_t(n));
+}
+template <auto F, Names names>
 PyObject* named_of_object(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* keywords) {
-  constexpr Py_ssize_t most = 15;
-  const Py_ssize_t words = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-  if (n + words > most) return PyErr_Format(PyExc_TypeError, "too many arguments");
-  PyObject* all[most + 1] = {self};
-  std::copy_n(args, n + words, all + 1);
-  return named_module_function<F, names>(nullptr, all, n + 1, keywords);
+  const WithObject all(self, args, size_t(n + (keywords ? PyTuple_GET_SIZE(keywords) : 0)));
+  return all ? call(+F, names.view(), all.data(), size_t(n) + 1, keywords) : nullptr;
 }
 
 }  // namespace module_call

@@ -38,24 +38,31 @@ template <class P> bool is_of(PyObject* o) {
   return false;
 }
 
-template <auto F, Names signature, Form form>
-PyObject* by_schema(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return [&]<class... P>(kernel_call::Types<P...> types) {
-    constexpr size_t most = sizeof...(P), selfs = form == Form::method;
+template <class F>
+[[gnu::noinline]] PyObject* by_schema(
+    PyObject* self, PyObject* const* args, size_t n, PyObject* names, F f, bool method, const CallSchema& (*schema)()) {
+  return [&]<class... P>(kernel_call::Types<P...> types) -> PyObject* {
+    constexpr size_t most = sizeof...(P);
     PyObject* all[most + 1] = {self};
-    const size_t given = size_t(n) + selfs;
+    const size_t given = n + method;
     if (!names && given <= most && given >= least<P...>()) {
-      std::copy_n(args, n, all + selfs);
+      std::copy_n(args, n, all + method);
       size_t at = 0;
-      if (((at >= given || is_of<P>(all[at++])) && ...)) return call<F>(all, given, types);
+      if (((at >= given || is_of<P>(all[at++])) && ...)) return call(f, all, given, types);
     }
     return guarded([&]() -> PyObject* {
-      static const auto* const schema = new CallSchema(signature.text);
       Bound bound;
-      if (!schema->bind(selfs ? self : nullptr, args, n, names, bound)) return nullptr;
-      return answer_of<F>(bound.data(), types, std::index_sequence_for<P...>{});
+      if (!schema().bind(method ? self : nullptr, args, Py_ssize_t(n), names, bound)) return nullptr;
+      return answer(f, bound.data());
     });
-  }(typename kernel_call::Signature<decltype(+F)>::Parameters{});
+  }(typename kernel_call::Signature<F>::Parameters{});
+}
+template <auto F, Names signature, Form form>
+PyObject* by_schema(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return by_schema(self, args, size_t(n), names, +F, form == Form::method, []() -> const CallSchema& {
+    static const auto* const schema = new CallSchema(signature.text);
+    return *schema;
+  });
 }
 
 }  // namespace module_call

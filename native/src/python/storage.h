@@ -23,9 +23,9 @@ int storage_assign(PyObject* storage, PyObject* key, PyObject* value);
 namespace module_call {
 
 template <> struct Argument<Storage&> {
-  bool take(PyObject* o, const char** why) {
+  bool take(PyObject* o, FromObjects& r) {
     storage_ = PyObject_TypeCheck(o, StorageBaseType) ? storage_in(o) : nullptr;
-    return storage_ || (*why = "no storage", false);
+    return storage_ || (r.why = "no storage", false);
   }
   Storage& value() const { return *storage_; }
 

@@ -233,6 +233,15 @@ void raise(const Error& e) {
   PyErr_SetString(type, e.what());
 }
 
+void raise_caught() {
+  try {
+    throw;
+  } catch (const Error& e) { raise(e); } catch (const PythonError&) {
+  } catch (const std::bad_alloc&) { PyErr_NoMemory(); } catch (const std::exception& e) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+}
+
 PyObject *out_of_memory_type = nullptr, *accelerator_error_type = nullptr;
 
 }  // namespace shim
