@@ -19,12 +19,13 @@ $(VENV)/.made:
 	touch $@
 
 # $(call installed,EXTRA): the core is compiled while what it needs at run time is fetched; pip by itself does one after the other.
+# The environment that it is built in is thrown away: no bytecode is made for that (PIP_COMPILE).
 WHEELS := build/wheels-of-make
 define installed
 	rm -rf $(WHEELS) && mkdir -p $(WHEELS)
 	$(BIN)/python .ci/requirements.py $(1) > $(WHEELS)/requirements.txt
 	$(BIN)/python -m pip install -q -r $(WHEELS)/requirements.txt & fetching=$$!; \
-		$(BIN)/python -m pip wheel -q --no-deps -w $(WHEELS) . && wait $$fetching
+		PIP_COMPILE=0 $(BIN)/python -m pip wheel -q --no-deps -w $(WHEELS) . && wait $$fetching
 	$(BIN)/python -m pip install -q --force-reinstall --no-deps $(WHEELS)/*.whl
 	test -s $(WHEELS)/requirements.txt || $(BIN)/python -m pip install -q "$$(echo $(WHEELS)/*.whl)$(if $(1),[$(1)])"
 endef

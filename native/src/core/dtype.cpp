@@ -68,13 +68,13 @@ constexpr Row kRows[] = {
     {DType::f4e2m1fn_x2, "float4_e2m1fn_x2", "Float4_e2m1fn_x2", 1, kFloat | kSigned},
 };
 
-constexpr std::array<Row, kDTypeSlots> table() {
+constexpr std::array<Row, kDTypeSlots> rows() {
   std::array<Row, kDTypeSlots> t{};
   for (auto& row : t) row = {DType::undefined, "undefined", "Undefined", 0, 0};
   for (const Row& row : kRows) t[size_t(row.dtype)] = row;
   return t;
 }
-constexpr auto kTable = table();
+constexpr auto kTable = rows();
 
 const Row& row(DType t) { return t == DType::undefined ? kTable[46] : kTable[size_t(t)]; }
 

@@ -18,11 +18,17 @@ struct Fact {
   Fact(bool b) : value(b) {}
   template <std::integral T> Fact(T i) : value(int64_t(i)) {}
   Fact(double d) : value(d) {}
-  Fact(const char* text) : value(std::string(text)) {}
-  Fact(std::string text) : value(std::move(text)) {}
-  Fact(List list) : value(std::move(list)) {}
-  Fact(Named named) : value(std::move(named)) {}
-  Fact(Tuple tuple) : value(std::move(tuple)) {}
+  Fact(const char* text);
+  Fact(std::string text);
+  Fact(List list);
+  Fact(Named named);
+  Fact(Tuple tuple);
+  // Not inline: many files report, and each would have all of a variant's functions.
+  Fact(const Fact&);
+  Fact(Fact&&) noexcept;
+  Fact& operator=(const Fact&);
+  Fact& operator=(Fact&&) noexcept;
+  ~Fact();
 
   std::variant<bool, int64_t, double, std::string, List, Tuple, Named> value;
 };

@@ -33,10 +33,14 @@ const Names* names() {
   return found;
 }
 
+void* function_of(char type, const char* name) {
+  const std::string symbol = std::string(names()->prefix) + type + name + names()->suffix;
+  return dlsym(loaded_blas().handle, symbol.c_str());
+}
+
 template <class F> bool load(F& f, char type, const char* name) {
   if (!name) return true;  // not a function of this kind of matrices
-  const std::string symbol = std::string(names()->prefix) + type + name + names()->suffix;
-  f = reinterpret_cast<F>(dlsym(loaded_blas().handle, symbol.c_str()));
+  f = reinterpret_cast<F>(function_of(type, name));
   return f != nullptr;
 }
 

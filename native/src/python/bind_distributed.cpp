@@ -81,15 +81,15 @@ Held<Work> group_start(Held<ProcessGroup> group, std::string_view name, int act,
   return work;
 }
 
-const Type<Store> store_type{"DistributedStore", {method<&store_call>("call")}};
-const Type<Session> session_type{
+const ObjectType<Store> store_type{"DistributedStore", {method<&store_call>("call")}};
+const ObjectType<Session> session_type{
     "DistributedSession", {method<&session_group>("group"), method<&session_nccl_group, Lock::held>("nccl_group"),
                               method<[](Held<Session> s) { s->leave(); }>("leave")}};
-const Type<ProcessGroup> group_type{"DistributedGroup",
+const ObjectType<ProcessGroup> group_type{"DistributedGroup",
     {method<&group_start>("start"),
         method<[](Held<ProcessGroup> g, std::string_view why) { g->abort(std::string(why)); }>("abort")},
     {object_attribute<[](Held<ProcessGroup> g) { return g->sequence(); }>("sequence")}};
-const Type<Work> work_type{"DistributedWork",
+const ObjectType<Work> work_type{"DistributedWork",
     {method<[](Held<Work> w, Milliseconds at_most) { return w->wait(at_most), true; }>("wait"),
         method<[](Held<Work> w) { return w->look(), w->ended(); }>("test")},
     {object_attribute<&error_of<Work>>("error"), object_attribute<[](Held<Work> w) { return w->source(); }>("source")}};

@@ -61,7 +61,7 @@ bool nccl_wait(Running work, Milliseconds at_most) {
 }
 
 constexpr Lock held = Lock::held;
-const Type<NcclGroup> nccl_group_type{"DeviceGroup",
+const ObjectType<NcclGroup> nccl_group_type{"DeviceGroup",
     {method<&nccl_start, held>("start"), method<[](Group g) { g->begin_coalescing(); }, held>("begin_coalescing"),
         method<[](Group g, Truth later, Milliseconds timeout) { return g->end_coalescing(later, timeout); }, held>(
             "end_coalescing"),
@@ -72,7 +72,7 @@ const Type<NcclGroup> nccl_group_type{"DeviceGroup",
         method<[](Group g, std::string_view why) { g->abort(std::string(why)); }>("abort"),
         method<[](Group g) { g->shutdown(); }>("shutdown")},
     {object_attribute<[](Group g) { return g->sequence(); }>("sequence")}};
-const Type<NcclWork> nccl_work_type{"DeviceWork",
+const ObjectType<NcclWork> nccl_work_type{"DeviceWork",
     {method<[](Running w) { return w->order_current_stream(), true; }, held>("order_current_stream"),
         method<&nccl_wait, held>("wait"), method<[](Running w) { return w->ended(); }, held>("test")},
     {object_attribute<&error_of<NcclWork>>("error"), object_attribute<[](Running w) { return w->event(); }>("event")}};

@@ -89,7 +89,7 @@ PyObject* storage_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 // --- attributes and methods ---------------------------------------------------------------------------------------------------
 
 using S = Storage&;
-using Given = std::optional<PyObject*>;
+using Maybe = std::optional<PyObject*>;
 
 int64_t nbytes(S s) { return int64_t(s.nbytes()); }
 Py_ssize_t length(PyObject* o) { return Py_ssize_t(in(o)->nbytes()); }
@@ -101,7 +101,7 @@ void* data_ptr(S s) {
   return s.data();
 }
 
-Ref<Storage> cuda(S s, Given device) {
+Ref<Storage> cuda(S s, Maybe device) {
   Device where = device ? device_of(*device) : Device{DeviceType::cuda, 0};
   if (where.index < 0) where.index = 0;
   return storage_on(s, where);
@@ -165,7 +165,7 @@ PyMethodDef methods[] = {object_method<&data_ptr>("data_ptr"), object_method<&nb
     object_method<&nbytes>("size"), object_method<[](S) { return 1; }>("element_size"),
     object_method<[](S s) { return s.device().is_cpu() ? -1 : int(s.device().index); }>("get_device"),
     object_method<[](S s) { return s.resizable(); }>("resizable"),
-    object_method<[](S s, Given) { return bool(s.pinned); }>("is_pinned"),
+    object_method<[](S s, Maybe) { return bool(s.pinned); }>("is_pinned"),
     object_method<[](S s) { return storage_on(s, Device{}); }>("cpu"), object_method<&cuda>("cuda"),
     object_method<[](S s) { return copy_of(s, s.device()); }>("clone"),
     object_method<&copy_from, "self source non_blocking">("copy_"), object_method<&resize>("resize_"),

@@ -90,7 +90,7 @@ template <auto F, Lock lock = Lock::released> PyMethodDef method(const char* nam
 template <auto F, Lock lock = Lock::released> PyMethodDef between(const char* name) {
   return function<wrapped<F, lock>()>(name);
 }
-template <class T> using Type = HeldType<T, true>;
+template <class T> using ObjectType = HeldType<T, true>;
 
 }  // namespace between_processes
 }  // namespace shim

@@ -42,29 +42,31 @@ template <class T> struct HeldArgument : Argument<std::shared_ptr<T>> {
 
 }  // namespace module_call
 
+class HeldTypeParts {
+ public:
+  HeldTypeParts(const char* name, std::initializer_list<PyMethodDef>, std::initializer_list<PyGetSetDef>,
+      std::initializer_list<PyType_Slot>);
+  PyTypeObject* add(PyObject* module, int size, destructor drop);  // null with an error set
+
+ private:
+  const char* name_;
+  std::string full_name_;  // Python 3.10 keeps its pointer
+  std::vector<PyMethodDef> methods_;
+  std::vector<PyGetSetDef> attributes_;
+  std::vector<PyType_Slot> slots_;  // further ones: to be called, to be shown
+};
+
 // `ends_threads`: the last reference may wait for threads that need the interpreter's lock.
 template <class T, bool ends_threads = false> class HeldType {
  public:
   HeldType(const char* name, std::initializer_list<PyMethodDef> methods = {},
       std::initializer_list<PyGetSetDef> attributes = {}, std::initializer_list<PyType_Slot> slots = {}) {
-    parts() = {name, str("shim_torch._impl.native._core.", name), methods, attributes, slots};
-    parts().methods.push_back({});
-    parts().attributes.push_back({});
+    parts = new HeldTypeParts(name, methods, attributes, slots);
     ModulePart({}, add);
   }
 
  private:
-  struct Parts {
-    const char* name;
-    std::string full_name;  // Python 3.10 keeps its pointer
-    std::vector<PyMethodDef> methods;
-    std::vector<PyGetSetDef> attributes;
-    std::vector<PyType_Slot> slots;  // further ones: to be called, to be shown
-  };
-  static Parts& parts() {
-    static auto* all = new Parts();
-    return *all;
-  }
+  static inline HeldTypeParts* parts;
   static void drop(PyObject* o) {
     {
       [[maybe_unused]] const std::conditional_t<ends_threads, GilRelease, std::monostate> lock;
@@ -73,12 +75,7 @@ template <class T, bool ends_threads = false> class HeldType {
     free_object(o);
   }
   static int add(PyObject* module) {
-    auto& slots = parts().slots;
-    slots.insert(slots.end(), {slot(Py_tp_dealloc, drop), {Py_tp_methods, parts().methods.data()},
-                                  {Py_tp_getset, parts().attributes.data()}, {}});
-    PyType_Spec spec = {parts().full_name.c_str(), sizeof(Holder<T>), 0,
-        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots.data()};
-    type_holding<T> = add_type(module, spec, parts().name);
+    type_holding<T> = parts->add(module, sizeof(Holder<T>), drop);
     return type_holding<T> ? 0 : -1;
   }
 };
