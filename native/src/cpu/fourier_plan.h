@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu/kernel_table.h"
+#include "cpu/vectors.h"
 
 namespace shim {
 namespace {
@@ -17,20 +18,6 @@ template <class T> struct Split {  // complex numbers
   T *re, *im;
   Split at(int64_t i) const { return {re + i, im + i}; }
   Split swapped() const { return {im, re}; }  // of swapped parts the forward transform is the backward one, swapped
-};
-
-// Neighbours that one instruction works on.
-typedef float Floats8 __attribute__((vector_size(32)));
-typedef float Floats16 __attribute__((vector_size(64)));
-typedef double Doubles4 __attribute__((vector_size(32)));
-typedef double Doubles8 __attribute__((vector_size(64)));
-template <class T> struct LinesOf {
-  using Half = Floats8;
-  using Whole = Floats16;
-};
-template <> struct LinesOf<double> {
-  using Half = Doubles4;
-  using Whole = Doubles8;
 };
 
 // One pass: of `n` points as `m` = n / Radix groups, `s` neighbours each. Numbers j m + p become Radix p + k, turned by (p k) / n.
@@ -48,11 +35,10 @@ __attribute__((always_inline)) inline void fourier_lines(
     for (int64_t q = 0; q < s; q += kWide) {
       L re[Radix], im[Radix];
 #pragma GCC unroll 8
-      for (int k = 0; k < Radix; ++k)
-        __builtin_memcpy(&re[k], xr + k * j + q, sizeof(L)), __builtin_memcpy(&im[k], xi + k * j + q, sizeof(L));
+      for (int k = 0; k < Radix; ++k) load_vector(re[k], xr + k * j + q), load_vector(im[k], xi + k * j + q);
       const auto put = [&](int k, const L& u, const L& v) __attribute__((always_inline)) {
         const L a = k ? L(u * c[k] - v * d[k]) : u, b = k ? L(u * d[k] + v * c[k]) : v;
-        __builtin_memcpy(yr + k * s + q, &a, sizeof(L)), __builtin_memcpy(yi + k * s + q, &b, sizeof(L));
+        store_vector(a, yr + k * s + q), store_vector(b, yi + k * s + q);
       };
       if constexpr (Radix == 2) {
         put(0, re[0] + re[1], im[0] + im[1]);
@@ -109,16 +95,28 @@ __attribute__((always_inline)) inline void fourier_lines(
     }
   }
 }
+#ifdef SHIM_WIDE_TARGET
 template <int Radix, class T>
-SHIM_MATH_CLONES void fourier_pass(
+SHIM_WIDE_TARGET void fourier_pass_of_wide(
     Split<T> x, Split<T> y, int64_t m, int64_t s, const T* cosines, const T* sines, int64_t step) {
-  using Lines = LinesOf<T>;
-  if (s % int64_t(64 / sizeof(T)) == 0)
-    fourier_lines<Radix, typename Lines::Whole>(x, y, m, s, cosines, sines, step);
-  else if (s % int64_t(32 / sizeof(T)) == 0)
-    fourier_lines<Radix, typename Lines::Half>(x, y, m, s, cosines, sines, step);
+  fourier_lines<Radix, typename VectorsOf<T>::Whole>(x, y, m, s, cosines, sines, step);
+}
+#endif
+template <int Radix, class T>
+SHIM_MATH_CLONES void fourier_pass_of_narrow(
+    Split<T> x, Split<T> y, int64_t m, int64_t s, const T* cosines, const T* sines, int64_t step) {
+  if (s % int64_t(32 / sizeof(T)) == 0)
+    fourier_lines<Radix, typename VectorsOf<T>::Half>(x, y, m, s, cosines, sines, step);
   else
     fourier_lines<Radix, T>(x, y, m, s, cosines, sines, step);
+}
+template <int Radix, class T>
+void fourier_pass(Split<T> x, Split<T> y, int64_t m, int64_t s, const T* cosines, const T* sines, int64_t step) {
+#ifdef SHIM_WIDE_TARGET
+  if (s % int64_t(64 / sizeof(T)) == 0 && has_avx512())
+    return fourier_pass_of_wide<Radix>(x, y, m, s, cosines, sines, step);
+#endif
+  fourier_pass_of_narrow<Radix>(x, y, m, s, cosines, sines, step);
 }
 
 // The same for any radix, whose own turns are every (n / radix)-th of the table of n.
@@ -151,7 +149,7 @@ SHIM_MATH_CLONES void times(Split<T> x, Split<T> y, const T* c, const T* d, int6
 
 template <class T> class FourierPlan {
  public:
-  explicit FourierPlan(int64_t n) : n_(n) {
+  __attribute__((cold)) explicit FourierPlan(int64_t n) : n_(n) {  // cold: made once a length, and compiled for size
     int64_t left = n;
     for (int64_t r : {8, 4, 2, 3, 5})
       for (; left % r == 0; left /= r) radices_.push_back(r);
@@ -198,7 +196,9 @@ template <class T> class FourierPlan {
  private:
   static constexpr int64_t kMostRadix = 50;  // beyond, a product of chirps is faster
 
-  template <class F> static void turns(int64_t count, int64_t parts, F&& turn, std::vector<T>* c, std::vector<T>* s) {
+  template <class F>
+  __attribute__((cold)) static void turns(
+      int64_t count, int64_t parts, F&& turn, std::vector<T>* c, std::vector<T>* s) {
     c->resize(size_t(count)), s->resize(size_t(count));
     for (int64_t k = 0; k < count; ++k) {
       const double angle = -2 * std::numbers::pi * double(turn(k) % parts) / double(parts);
@@ -207,7 +207,7 @@ template <class T> class FourierPlan {
   }
 
   // Bluestein's way: j k = (j^2 + k^2 - (k - j)^2) / 2 makes a convolution of the transform.
-  void make_chirp() {
+  __attribute__((cold)) void make_chirp() {
     int64_t m = 1;
     while (m < 2 * n_ - 1) m *= 2;
     longer_ = std::make_unique<FourierPlan>(m);
@@ -222,7 +222,7 @@ template <class T> class FourierPlan {
     chirp_re_.assign(r.re, r.re + m), chirp_im_.assign(r.im, r.im + m);
   }
 
-  Split<T> run_chirp(Split<T> x, Split<T> y, int64_t lanes) const {
+  __attribute__((noinline)) Split<T> run_chirp(Split<T> x, Split<T> y, int64_t lanes) const {
     const int64_t m = longer_->n_;
     times(x, x, cosines(), sines(), n_, lanes);
     std::fill(x.re + n_ * lanes, x.re + m * lanes, T(0)), std::fill(x.im + n_ * lanes, x.im + m * lanes, T(0));

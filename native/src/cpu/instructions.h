@@ -5,6 +5,8 @@
 #define SHIM_F16C  // float16 converted by instructions of its own, where has_f16c()
 #ifndef __clang__
 #define SHIM_VECTOR_TARGETS  // GCC's pragmas that compile what is between them for other processors
+// A function of vectors of 64 bytes, for where has_avx512().
+#define SHIM_WIDE_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,fma")))
 #endif
 
 namespace shim {

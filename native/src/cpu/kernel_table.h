@@ -19,16 +19,21 @@
 #endif
 // For loops of arithmetic on loaded elements: wider vectors and fused multiplication too. By the levels of the x86-64 ABI, which ask
 // for features: a clone for "arch=haswell" runs on Haswells only, no other processor that has the same instructions.
+// Narrow ones do without AVX-512: it has a function of its own (vectors.h), or nothing to give.
 #if __GNUC__ < 12
 #define SHIM_MATH_CLONES SHIM_CLONES
+#define SHIM_NARROW_CLONES SHIM_CLONES
 #elif defined(__AVX2__)
 #define SHIM_MATH_CLONES __attribute__((target_clones("arch=x86-64-v4", "default")))
+#define SHIM_NARROW_CLONES
 #else
 #define SHIM_MATH_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define SHIM_NARROW_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #endif
 #else
 #define SHIM_CLONES
 #define SHIM_MATH_CLONES
+#define SHIM_NARROW_CLONES
 #endif
 
 namespace shim {

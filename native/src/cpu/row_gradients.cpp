@@ -5,6 +5,7 @@
 
 #include "cpu/kernel_table.h"
 #include "cpu/parallel.h"
+#include "cpu/row_sums.h"
 #include "cpu/vector_math.h"
 #include "ops/kernels.h"
 
@@ -18,7 +19,6 @@ struct RowNorm {
 };
 
 constexpr NotMine kOtherDtypes{"tensors other than real floats of two bytes or more"};
-constexpr int kLanes = 16;
 constexpr int64_t kParts = 16;  // partial sums over rows: their number does not depend on the threads
 
 bool takes(const Tensor& t) { return !t || (is_floating(t->dtype()) && t->itemsize() > 1); }
@@ -88,28 +88,6 @@ void norm_rows(const RowNorm& norm, const T* x, const T* w, const T* b, double e
   });
 }
 
-template <class T> struct RowSums {
-  T dn = 0, dn_normal = 0;
-};
-// Sums of g w and g w (x - m) r over columns, and what weight and bias get of the row.
-template <class T>
-SHIM_MATH_CLONES RowSums<T> row_sums(const T* g, const T* x, T m, T r, const T* w, T* dw, T* db, int64_t n) {
-  T first[kLanes] = {}, second[kLanes] = {};
-  auto at = [&](int64_t i, int k) __attribute__((always_inline)) {
-    const T normal = (x[i] - m) * r, dn = w ? g[i] * w[i] : g[i];
-    first[k] += dn;
-    second[k] += dn * normal;
-    if (dw) dw[i] += g[i] * normal;
-    if (db) db[i] += g[i];
-  };
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) at(i + k, k);
-  for (; i < n; ++i) at(i, 0);
-  RowSums<T> s;
-  for (int k = 0; k < kLanes; ++k) s.dn += first[k], s.dn_normal += second[k];
-  return s;
-}
 template <class T>
 SHIM_MATH_CLONES void row_slopes(
     const T* g, const T* x, T m, T r, const T* w, T* dx, T of_one, T of_normal, int64_t n) {
@@ -175,9 +153,9 @@ template <class T> struct NormBackward {
   }
 };
 
-Tensor zeros(int64_t n, DType t) {
+Tensor filled(int64_t n, DType t, int64_t value) {
   Tensor made = empty(Dims{n}, t, Device{});
-  fill_(made, Scalar{Scalar::Int, 0});
+  fill_(made, Scalar{Scalar::Int, value});
   return made;
 }
 template <class T> T* data_or_null(const Tensor& t) { return t ? t->data_as<T>() : nullptr; }
@@ -257,11 +235,11 @@ Outcome<NormGradients> norm_backward(const Tensor& g, const Tensor& input, const
   if (!takes(g)) return kOtherDtypes;
   const UnlockedWork others_run(input->numel());
   const DType result = input->dtype(), compute = compute_dtype(result);
-  const Tensor x = as(input, compute), w = as(norm->weight, compute), dy = as(g, compute), m = as(mean, compute),
-               r = as(rstd, compute);
-  Tensor dx = empty(x->sizes(), compute, Device{}), dw, db;
-  if (of_weight) dw = zeros(channels, compute);
-  if (of_bias) db = zeros(channels, compute);
+  const Tensor x = as(input, compute), dy = as(g, compute), m = as(mean, compute), r = as(rstd, compute);
+  Tensor dx = empty(x->sizes(), compute, Device{}), w = as(norm->weight, compute), dw, db;
+  if (of_weight && !w) w = filled(channels, compute, 1);
+  if (of_weight) dw = filled(channels, compute, 0);
+  if (of_bias) db = filled(channels, compute, 0);
   auto run = [&]<class T>(T) {
     NormBackward<T> b{*norm, dy->data_as<T>(), x->data_as<T>(), data_or_null<T>(w), m->data_as<T>(), r->data_as<T>(),
         dx->data_as<T>()};

@@ -3,39 +3,36 @@
 #include <algorithm>
 
 #include "cpu/kernel_table.h"
+#include "cpu/vectors.h"
 
 namespace shim {
 namespace {
 
-template <class T> struct VectorOf;
-template <> struct VectorOf<float> {
-  typedef float type __attribute__((vector_size(64)));
-};
-template <> struct VectorOf<double> {
-  typedef double type __attribute__((vector_size(64)));
-};
-constexpr int64_t kTogether = 24;
-template <class T> using V = typename VectorOf<T>::type;
+constexpr int64_t kTogether = 24, kLineBytes = 64;
 
 // Elements of a triangle that is solved from its first row on; steps between its elements and between the lines of the right sides.
 template <class T> struct Way {
   const T* data;
   int64_t down, right;
-  V<T>* lines;
+  T* lines;
   int64_t step;
   bool unit, conjugated;
+  template <class V> V& line(int64_t i) const { return *reinterpret_cast<V*>(lines + i * step); }
+  template <class V> V& imaginary(int64_t i) const {
+    return *reinterpret_cast<V*>(lines + i * step + kLineBytes / int64_t(sizeof(T)));
+  }
 };
 
-template <int R, class T>
+template <int R, class V, class T>
 __attribute__((always_inline)) inline void some_rows(const Way<T>& w, int64_t first, int64_t i) {
-  V<T> sums[R];
+  V sums[R];
   const T* a = w.data + i * w.down;
 #pragma GCC unroll 6
-  for (int r = 0; r < R; ++r) sums[r] = w.lines[(i + r) * w.step];
+  for (int r = 0; r < R; ++r) sums[r] = w.template line<V>(i + r);
   for (int64_t k = first; k < i;) {  // sums of few products at a time, whose roundings add up less
-    V<T> part[R] = {};
+    V part[R] = {};
     for (const int64_t end = std::min(i, k + kTogether); k < end; ++k) {
-      const V<T> x = w.lines[k * w.step];
+      const V x = w.template line<V>(k);
 #pragma GCC unroll 6
       for (int r = 0; r < R; ++r) part[r] += a[r * w.down + k * w.right] * x;
     }
@@ -47,28 +44,28 @@ __attribute__((always_inline)) inline void some_rows(const Way<T>& w, int64_t fi
 #pragma GCC unroll 6
     for (int q = 0; q < r; ++q) sums[r] -= a[r * w.down + (i + q) * w.right] * sums[q];
     if (!w.unit) sums[r] *= T(1) / a[r * w.down + (i + r) * w.right];
-    w.lines[(i + r) * w.step] = sums[r];
+    w.template line<V>(i + r) = sums[r];
   }
 }
 
 // The same of complex numbers: a line of real parts, one of imaginary ones.
-template <int R, class T>
+template <int R, class V, class T>
 __attribute__((always_inline)) inline void some_complex_rows(const Way<T>& w, int64_t first, int64_t i) {
-  V<T> re[R], im[R];
+  V re[R], im[R];
   const T *a = w.data + i * w.down, sign = w.conjugated ? T(-1) : T(1);
-  V<T> u[R], v[R];  // what is to be subtracted
-  const auto take = [&](int r, int64_t k, const V<T>& x, const V<T>& y) __attribute__((always_inline)) {
+  V u[R], v[R];  // what is to be subtracted
+  const auto take = [&](int r, int64_t k, const V& x, const V& y) __attribute__((always_inline)) {
     const T c = a[r * w.down + k * w.right], d = sign * a[r * w.down + k * w.right + 1];
     u[r] += c * x, v[r] += c * y;
     u[r] -= d * y, v[r] += d * x;
   };
 #pragma GCC unroll 3
-  for (int r = 0; r < R; ++r) re[r] = w.lines[(i + r) * w.step], im[r] = w.lines[(i + r) * w.step + 1];
+  for (int r = 0; r < R; ++r) re[r] = w.template line<V>(i + r), im[r] = w.template imaginary<V>(i + r);
   for (int64_t k = first; k < i;) {
 #pragma GCC unroll 3
-    for (int r = 0; r < R; ++r) u[r] = v[r] = V<T>{};
+    for (int r = 0; r < R; ++r) u[r] = v[r] = V{};
     for (const int64_t end = std::min(i, k + kTogether); k < end; ++k) {
-      const V<T> x = w.lines[k * w.step], y = w.lines[k * w.step + 1];
+      const V x = w.template line<V>(k), y = w.template imaginary<V>(k);
 #pragma GCC unroll 3
       for (int r = 0; r < R; ++r) take(r, k, x, y);
     }
@@ -77,30 +74,47 @@ __attribute__((always_inline)) inline void some_complex_rows(const Way<T>& w, in
   }
 #pragma GCC unroll 3
   for (int r = 0; r < R; ++r) {
-    u[r] = v[r] = V<T>{};
+    u[r] = v[r] = V{};
 #pragma GCC unroll 3
     for (int q = 0; q < r; ++q) take(r, i + q, re[q], im[q]);
     re[r] -= u[r], im[r] -= v[r];
     if (!w.unit) {
       const T* d = a + r * w.down + (i + r) * w.right;
       const std::complex<T> by = std::complex<T>(1) / std::complex<T>(d[0], sign * d[1]);
-      const V<T> x = re[r], y = im[r];
+      const V x = re[r], y = im[r];
       re[r] = by.real() * x - by.imag() * y, im[r] = by.real() * y + by.imag() * x;
     }
-    w.lines[(i + r) * w.step] = re[r], w.lines[(i + r) * w.step + 1] = im[r];
+    w.template line<V>(i + r) = re[r], w.template imaginary<V>(i + r) = im[r];
   }
 }
 
 // Rows [first, last). The few that do not fill a group come first, where they are shortest.
-template <class T> SHIM_MATH_CLONES void substitute(const Way<T>& w, int64_t first, int64_t last) {
+template <bool complex, class V, class T>
+__attribute__((always_inline)) inline void rows_of(const Way<T>& w, int64_t first, int64_t last) {
   int64_t i = first;
-  for (; (last - i) % 6; ++i) some_rows<1>(w, first, i);
-  for (; i < last; i += 6) some_rows<6>(w, first, i);
+  if constexpr (complex) {
+    for (; (last - i) % 3; ++i) some_complex_rows<1, V>(w, first, i);
+    for (; i < last; i += 3) some_complex_rows<3, V>(w, first, i);
+  } else {
+    for (; (last - i) % 6; ++i) some_rows<1, V>(w, first, i);
+    for (; i < last; i += 6) some_rows<6, V>(w, first, i);
+  }
 }
-template <class T> SHIM_MATH_CLONES void substitute_complex(const Way<T>& w, int64_t first, int64_t last) {
-  int64_t i = first;
-  for (; (last - i) % 3; ++i) some_complex_rows<1>(w, first, i);
-  for (; i < last; i += 3) some_complex_rows<3>(w, first, i);
+#ifdef SHIM_WIDE_TARGET
+template <bool complex, class T> SHIM_WIDE_TARGET void substitute_wide(const Way<T>& w, int64_t first, int64_t last) {
+  rows_of<complex, typename VectorsOf<T>::Whole>(w, first, last);
+}
+#endif
+template <bool complex, class T> SHIM_NARROW_CLONES void substitute_half(const Way<T>& w, int64_t first, int64_t last) {
+  rows_of<complex, typename VectorsOf<T>::Half>(w, first, last);
+}
+template <bool complex, class T> void substitute(Way<T> w, int64_t first, int64_t last) {
+#ifdef SHIM_WIDE_TARGET
+  if (has_avx512()) return substitute_wide<complex>(w, first, last);
+#endif
+  substitute_half<complex>(w, first, last);
+  w.lines += kLineBytes / 2 / int64_t(sizeof(T));
+  substitute_half<complex>(w, first, last);
 }
 
 // x - l u, of complex numbers without regard for infinite parts.
@@ -219,13 +233,9 @@ template <class S> void Columns<S>::solve(const Triangle<S>& t, int64_t first) {
   const int64_t back = t.lower ? 1 : -1,
                 end = t.lower ? 0 : rows_ - 1;  // an upper triangle is a lower one from its end
   const Way<T> w{reinterpret_cast<const T*>(t.data + end * (t.down + t.right)), back * t.down * kParts,
-      back * t.right * kParts, reinterpret_cast<V<T>*>(memory_.get() + end * kParts), back * kParts, t.unit,
-      t.conjugated};
+      back * t.right * kParts, line(end), back * kParts * kLanes, t.unit, t.conjugated};
   const int64_t from = t.lower ? first : 0, to = t.lower ? rows_ : rows_ - first;
-  if constexpr (kParts == 2)
-    substitute_complex(w, from, to);
-  else
-    substitute(w, from, to);
+  substitute<kParts == 2>(w, from, to);
 }
 
 template class Columns<float>;
