@@ -8,26 +8,31 @@ namespace shim {
 
 namespace {
 
-template <class Op, class T, class R> void scalar_loop(char* out, const char* const* in, int64_t n) {
+template <class Op, class T> void scalar_loop(char* out, const char* const* in, int64_t n) {
   auto *a = reinterpret_cast<const T*>(in[0]), *b = reinterpret_cast<const T*>(in[1]);
-  auto* r = reinterpret_cast<R*>(out);
-  for (int64_t i = 0; i < n; ++i) r[i] = R(Op::f(a[i], b[i]));
+  auto* r = reinterpret_cast<T*>(out);
+  for (int64_t i = 0; i < n; ++i) r[i] = Op::f(a[i], b[i]);
 }
 
-template <class Op, class T, class R> constexpr BlockKernel integer_loop() {
-  if constexpr (kDivides<Op>) {
-    return scalar_loop<Op, T, R>;
-  } else if constexpr (kSignless<Op>) {
-    using U = std::make_unsigned_t<T>;
-    return binary_loop<Op, U, std::conditional_t<std::is_same_v<R, T>, U, R>>;
-  } else {
-    return binary_loop<Op, T, R>;
-  }
+template <class Op, class T> using LoopType = std::conditional_t<kSignless<Op>, std::make_unsigned_t<T>, T>;
+template <class Op, class T> constexpr BlockKernel integer_loop() {
+  if constexpr (kDivides<Op>)
+    return scalar_loop<Op, T>;
+  else
+    return binary_loop<Op, LoopType<Op, T>, LoopType<Op, T>>;
 }
 
-template <BlockKernel loop> void swapped(char* out, const char* const* in, int64_t n) {
-  const char* const other_way[] = {in[1], in[0]};
-  loop(out, other_way, n);
+// a > b, b < a and, of what has no NaN, the opposites of b >= a and a <= b are one loop, which is told what to write.
+template <class Op, class T>
+SHIM_CLONES __attribute__((noinline)) void compare_loop(
+    char* out, const char* left, const char* right, int64_t n, uint8_t yes, uint8_t no) {
+  auto *a = reinterpret_cast<const T*>(left), *b = reinterpret_cast<const T*>(right);
+  auto* r = reinterpret_cast<uint8_t*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) r[i] = Op::f(a[i], b[i]) ? yes : no;
+}
+template <class Op, class T, bool turned, bool denied> void compare(char* out, const char* const* in, int64_t n) {
+  compare_loop<Op, T>(out, in[turned], in[!turned], n, !denied, denied);
 }
 
 struct Table {
@@ -40,50 +45,41 @@ struct Table {
     op.rule = rule;
     return op;
   }
-  template <class Op, class R = void> static constexpr void ints(PointwiseOp& op) {
-    auto one = [&]<class T>(
-                   DType t, T) { op.put(t, integer_loop<Op, T, std::conditional_t<std::is_void_v<R>, T, R>>()); };
-    one(DType::u8, uint8_t{});
-    one(DType::i8, int8_t{});
-    one(DType::i16, int16_t{});
-    one(DType::i32, int32_t{});
-    one(DType::i64, int64_t{});
-    one(DType::u16, uint16_t{});
-    one(DType::u32, uint32_t{});
-    one(DType::u64, uint64_t{});
+  // f(dtype, zero) for all whole numbers.
+  template <class F> static constexpr void each_whole(F&& f) {
+    f(DType::u8, uint8_t{}), f(DType::i8, int8_t{}), f(DType::i16, int16_t{}), f(DType::i32, int32_t{});
+    f(DType::i64, int64_t{}), f(DType::u16, uint16_t{}), f(DType::u32, uint32_t{}), f(DType::u64, uint64_t{});
   }
-  template <class Op, class R = void> static constexpr void floats(PointwiseOp& op) {
-    op.put(DType::f32, binary_loop<Op, float, std::conditional_t<std::is_void_v<R>, float, R>>);
-    op.put(DType::f64, binary_loop<Op, double, std::conditional_t<std::is_void_v<R>, double, R>>);
+  template <class Op> static constexpr void ints(PointwiseOp& op) {
+    each_whole([&]<class T>(DType t, T) { op.put(t, integer_loop<Op, T>()); });
   }
-  template <class Op, class R = void> static constexpr void complexes(PointwiseOp& op) {
-    op.put(DType::c64,
-        binary_loop<Op, std::complex<float>, std::conditional_t<std::is_void_v<R>, std::complex<float>, R>>);
-    op.put(DType::c128,
-        binary_loop<Op, std::complex<double>, std::conditional_t<std::is_void_v<R>, std::complex<double>, R>>);
+  template <class Op> static constexpr void floats(PointwiseOp& op) {
+    op.put(DType::f32, binary_loop<Op, float, float>), op.put(DType::f64, binary_loop<Op, double, double>);
+  }
+  template <class Op> static constexpr void complexes(PointwiseOp& op) {
+    op.put(DType::c64, binary_loop<Op, std::complex<float>, std::complex<float>>);
+    op.put(DType::c128, binary_loop<Op, std::complex<double>, std::complex<double>>);
   }
   template <class Op> static constexpr void bools(PointwiseOp& op) {
     op.put(DType::b8, binary_loop<Op, uint8_t, uint8_t>);
   }
-  template <class Op> static constexpr void compared(PointwiseOp& op) {
-    ints<Op, uint8_t>(op);
-    floats<Op, uint8_t>(op);
-    bools<Op>(op);
+  template <class Op, bool turned, bool denied> static constexpr void compare_whole(PointwiseOp& op) {
+    each_whole([&]<class T>(DType t, T) { op.put(t, compare<Op, LoopType<Op, T>, turned, denied>); });
+    op.put(DType::b8, compare<Op, uint8_t, turned, denied>);
   }
-  template <class Op> constexpr void equal(const char* name) {
+  template <class Op, bool turned, bool denied> static constexpr void compare_floats(PointwiseOp& op) {
+    op.put(DType::f32, compare<Op, float, turned, denied>), op.put(DType::f64, compare<Op, double, turned, denied>);
+  }
+  template <bool denied> constexpr void equal(const char* name) {
     PointwiseOp& op = add(name, Rule::compare);
-    compared<Op>(op);
-    complexes<Op, uint8_t>(op);
+    compare_whole<Eq, false, denied>(op), compare_floats<Eq, false, denied>(op);
+    op.put(DType::c64, compare<Eq, std::complex<float>, false, denied>);
+    op.put(DType::c128, compare<Eq, std::complex<double>, false, denied>);
   }
-  // a > b and b < a are one loop.
-  template <class Op> constexpr void order(const char* name, const char* other_way) {
-    compared<Op>(add(name, Rule::compare));
-    PointwiseOp& op = add(other_way, Rule::compare);
-    auto turn = [&]<class T>(DType t, T) { op.put(t, swapped<binary_loop<Op, T, uint8_t>>); };
-    turn(DType::u8, uint8_t{}), turn(DType::i8, int8_t{}), turn(DType::i16, int16_t{}), turn(DType::i32, int32_t{}),
-        turn(DType::i64, int64_t{});
-    turn(DType::u16, uint16_t{}), turn(DType::u32, uint32_t{}), turn(DType::u64, uint64_t{});
-    turn(DType::f32, float{}), turn(DType::f64, double{}), turn(DType::b8, uint8_t{});
+  // `Floats` of floats, which may be NaNs, is a > b of whole numbers, or where it is denied b >= a.
+  template <class Floats, bool turned, bool denied> constexpr void order(const char* name) {
+    PointwiseOp& op = add(name, Rule::compare);
+    compare_whole<Gt, turned != denied, denied>(op), compare_floats<Floats, turned, false>(op);
   }
   template <class Op> constexpr PointwiseOp& real(const char* name) {
     PointwiseOp& op = add(name, Rule::arithmetic);
@@ -129,10 +125,12 @@ struct Table {
 
   constexpr Table() {
     arithmetic();
-    equal<Eq>("eq");
-    equal<Ne>("ne");
-    order<Gt>("gt", "lt");
-    order<Ge>("ge", "le");
+    equal<false>("eq");
+    equal<true>("ne");
+    order<Gt, false, false>("gt");
+    order<Gt, true, false>("lt");
+    order<Ge, false, true>("ge");
+    order<Ge, true, true>("le");
     bools<LogicalAnd>(add("logical_and", Rule::logical));
     bools<LogicalOr>(add("logical_or", Rule::logical));
     bools<LogicalXor>(add("logical_xor", Rule::logical));
