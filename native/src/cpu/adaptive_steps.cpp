@@ -1,17 +1,19 @@
 // Steps of Adadelta, Adamax, NAdam and RAdam.
+#include <algorithm>
+
 #include "cpu/optimizer_rules.h"
 
 namespace shim::optimizers {
 Stepped adadelta_step(TensorList parameters, TensorList gradients, TensorList squares, TensorList moves,
     TensorList counts, const AdadeltaSettings& o) {
-  return stepped(StepLists<2>{parameters, gradients, {squares, moves}, counts},
+  return stepped<2>({parameters, gradients, {squares, moves}, counts},
       [&]<class T>(double, size_t) { return Adadelta<T>(o, nullptr); });
 }
 
 Stepped adamax_step(TensorList parameters, TensorList gradients, TensorList means, TensorList largest,
     TensorList counts, const AdamaxSettings& o) {
   OfCount rates([&](double count) { return adamax_rates(o, count); });
-  return stepped(StepLists<2>{parameters, gradients, {means, largest}, counts},
+  return stepped<2>({parameters, gradients, {means, largest}, counts},
       [&]<class T>(double count, size_t) { return Adamax<T>(o, rates(count).data()); });
 }
 
@@ -25,13 +27,13 @@ Stepped nadam_step(TensorList parameters, TensorList gradients, TensorList means
     set_number(*products[i], product);
     return Nadam<T>(o, rates(product, count).data());
   };
-  return stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make, products);
+  return stepped<2>({parameters, gradients, {means, squares}, counts}, make, products);
 }
 
 Stepped radam_step(TensorList parameters, TensorList gradients, TensorList means, TensorList squares, TensorList counts,
     const AdamSettings& o) {
   OfCount rates([&](double count) { return radam_rates(o, count); });
-  return stepped(StepLists<2>{parameters, gradients, {means, squares}, counts},
+  return stepped<2>({parameters, gradients, {means, squares}, counts},
       [&]<class T>(double count, size_t) { return Radam<T>(o, rates(count).data()); });
 }
 

@@ -50,20 +50,19 @@ Stepped adam_step(TensorList parameters, TensorList gradients, TensorList means,
   const auto make = [&]<bool amsgrad>() {
     return [&]<class T>(double count, size_t) { return Adam<T, amsgrad>(o, corrections(count)); };
   };
-  if (greatest.empty())
-    return stepped(StepLists<2>{parameters, gradients, {means, squares}, counts}, make.operator()<false>());
-  return stepped(StepLists<3>{parameters, gradients, {means, squares, greatest}, counts}, make.operator()<true>());
+  if (greatest.empty()) return stepped<2>({parameters, gradients, {means, squares}, counts}, make.operator()<false>());
+  return stepped<3>({parameters, gradients, {means, squares, greatest}, counts}, make.operator()<true>());
 }
 
 Stepped sgd_step(TensorList parameters, TensorList gradients, TensorList buffers, const SgdSettings& o) {
   const auto make = [&]<bool moves>() { return [&]<class T>(double, size_t) { return Sgd<T, moves>(o); }; };
-  if (buffers.empty()) return stepped(StepLists<0>{parameters, gradients, {}, {}, false}, make.operator()<false>());
-  return stepped(StepLists<1>{parameters, gradients, {buffers}, {}, false}, make.operator()<true>());
+  if (buffers.empty()) return stepped<0>({parameters, gradients, {}, {}, false}, make.operator()<false>());
+  return stepped<1>({parameters, gradients, {buffers}, {}, false}, make.operator()<true>());
 }
 
 Stepped adagrad_step(
     TensorList parameters, TensorList gradients, TensorList sums, TensorList counts, const AdagradSettings& o) {
-  return stepped(StepLists<1>{parameters, gradients, {sums}, counts},
+  return stepped<1>({parameters, gradients, {sums}, counts},
       [&]<class T>(double count, size_t) { return Adagrad<T>(o, adagrad_rates(o, count).data()); });
 }
 
@@ -73,12 +72,12 @@ Stepped rmsprop_step(TensorList parameters, TensorList gradients, TensorList squ
     return [&]<class T>(double, size_t) { return Rmsprop<T, moves, centred>(o, nullptr); };
   };
   if (buffers.empty() && means.empty())
-    return stepped(StepLists<1>{parameters, gradients, {squares}, counts}, make.operator()<false, false>());
+    return stepped<1>({parameters, gradients, {squares}, counts}, make.operator()<false, false>());
   if (buffers.empty())
-    return stepped(StepLists<2>{parameters, gradients, {squares, means}, counts}, make.operator()<false, true>());
+    return stepped<2>({parameters, gradients, {squares, means}, counts}, make.operator()<false, true>());
   if (means.empty())
-    return stepped(StepLists<2>{parameters, gradients, {squares, buffers}, counts}, make.operator()<true, false>());
-  return stepped(StepLists<3>{parameters, gradients, {squares, buffers, means}, counts}, make.operator()<true, true>());
+    return stepped<2>({parameters, gradients, {squares, buffers}, counts}, make.operator()<true, false>());
+  return stepped<3>({parameters, gradients, {squares, buffers, means}, counts}, make.operator()<true, true>());
 }
 
 }  // namespace shim::optimizers
