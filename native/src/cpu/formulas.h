@@ -33,7 +33,7 @@ inline double rounded_to(DType, double x) { return x; }
 template <class T> T rounded_log(T sum, DType t) { return rounded_to(t, T(std::log(rounded_to(t, sum)))); }
 
 template <class Op, class T, int inputs>
-SHIM_MATH_CLONES void formula_loop(char* out, const char* const* in, int64_t n) {
+__attribute__((always_inline)) inline void each_by(char* out, const char* const* in, int64_t n) {
   auto *a = reinterpret_cast<const T*>(in[0]), *b = reinterpret_cast<const T*>(in[inputs > 1 ? 1 : 0]);
   auto *c = reinterpret_cast<const T*>(in[inputs > 2 ? 2 : 0]), *d = reinterpret_cast<const T*>(in[inputs > 3 ? 3 : 0]);
   auto* r = reinterpret_cast<T*>(out);
@@ -48,6 +48,16 @@ SHIM_MATH_CLONES void formula_loop(char* out, const char* const* in, int64_t n) 
     else
       r[i] = Op::f(a[i], b[i], c[i], d[i]);
   }
+}
+
+template <class Op, class T, int inputs>
+SHIM_MATH_CLONES void formula_loop(char* out, const char* const* in, int64_t n) {
+  each_by<Op, T, inputs>(out, in, n);
+}
+// Where wider vectors have nothing to give: functions of the C library are called one by one.
+template <class Op, class T, int inputs>
+SHIM_NARROW_CLONES void narrow_formula_loop(char* out, const char* const* in, int64_t n) {
+  each_by<Op, T, inputs>(out, in, n);
 }
 
 template <class Op, int tensors, int numbers> constexpr PointwiseFormula formula_of(const char* name) {

@@ -160,45 +160,42 @@ struct Sinc {
 FORMULA2(BceLogits, x*(T(1) - p) + softplus_of(-x));
 FORMULA3(BceLogitsSlope, x*(logistic(p) - q));  // x: the gradient
 
-template <class Op, class T> void scalar_loop(char* out, const char* const* in, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(out)[i] = Op::f(reinterpret_cast<const T*>(in[0])[i]);
-}
-template <class Op, class T> void scalar_loop_of_two(char* out, const char* const* in, int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    reinterpret_cast<T*>(out)[i] = Op::f(reinterpret_cast<const T*>(in[0])[i], reinterpret_cast<const T*>(in[1])[i]);
+template <class Op, int tensors, int numbers> constexpr PointwiseFormula curved_of(const char* name) {
+  return {name, tensors, numbers, formula_loop<Op, float, tensors + numbers>,
+      narrow_formula_loop<Op, double, tensors + numbers>};
 }
 
 constexpr PointwiseFormula kCurved[] = {
-    formula_of<LogSigmoid, 1, 0>("log_sigmoid"),
-    formula_of<Softplus, 1, 2>("softplus"),
-    formula_of<Elu, 1, 3>("elu"),
-    formula_of<Mish, 1, 0>("mish"),
-    {"xlogy", 2, 0, formula_loop<Xlogy, float, 2>, formula_loop<Xlogy, double, 2>,
+    curved_of<LogSigmoid, 1, 0>("log_sigmoid"),
+    curved_of<Softplus, 1, 2>("softplus"),
+    curved_of<Elu, 1, 3>("elu"),
+    curved_of<Mish, 1, 0>("mish"),
+    {"xlogy", 2, 0, formula_loop<Xlogy, float, 2>, narrow_formula_loop<Xlogy, double, 2>,
         formula_loop<XlogyInSteps<rounded_half>, float, 2>, formula_loop<XlogyInSteps<rounded_bfloat16>, float, 2>},
-    formula_of<Xlog1py, 2, 0>("xlog1py"),
-    formula_of<LogAddExp, 2, 0>("logaddexp"),
-    formula_of<LogAddExp2, 2, 0>("logaddexp2"),
-    {"logit_of", 1, 2, formula_loop<Logit, float, 3>, formula_loop<Logit, double, 3>,
+    curved_of<Xlog1py, 2, 0>("xlog1py"),
+    curved_of<LogAddExp, 2, 0>("logaddexp"),
+    curved_of<LogAddExp2, 2, 0>("logaddexp2"),
+    {"logit_of", 1, 2, formula_loop<Logit, float, 3>, narrow_formula_loop<Logit, double, 3>,
         formula_loop<LogitInSteps<rounded_half>, float, 3>, formula_loop<LogitInSteps<rounded_bfloat16>, float, 3>},
-    formula_of<SiluSlope, 2, 0>("silu_backward"),
-    formula_of<GeluSlope, 2, 0>("gelu_backward"),
-    formula_of<GeluTanhSlope, 2, 0>("gelu_tanh_backward"),
-    formula_of<SoftplusSlope, 2, 2>("softplus_backward"),
-    formula_of<LogSigmoidSlope, 2, 0>("log_sigmoid_backward"),
-    formula_of<MishSlope, 2, 0>("mish_backward"),
-    formula_of<BceLogits, 2, 0>("bce_with_logits"),
-    formula_of<Bce, 2, 0>("binary_cross_entropy"),
+    curved_of<SiluSlope, 2, 0>("silu_backward"),
+    curved_of<GeluSlope, 2, 0>("gelu_backward"),
+    curved_of<GeluTanhSlope, 2, 0>("gelu_tanh_backward"),
+    curved_of<SoftplusSlope, 2, 2>("softplus_backward"),
+    curved_of<LogSigmoidSlope, 2, 0>("log_sigmoid_backward"),
+    curved_of<MishSlope, 2, 0>("mish_backward"),
+    curved_of<BceLogits, 2, 0>("bce_with_logits"),
+    curved_of<Bce, 2, 0>("binary_cross_entropy"),
     {"lgamma", 1, 0, [](char* out, const char* const* in, int64_t n) { special_math_kernel("lgamma")(out, in, n); },
-        scalar_loop<Lgamma, double>},
-    {"digamma", 1, 0, scalar_loop<Digamma, float>, scalar_loop<Digamma, double>},
-    {"sinc", 1, 0, scalar_loop<Sinc, float>, scalar_loop<Sinc, double>},
+        narrow_formula_loop<Lgamma, double, 1>},
+    {"digamma", 1, 0, narrow_formula_loop<Digamma, float, 1>, narrow_formula_loop<Digamma, double, 1>},
+    {"sinc", 1, 0, narrow_formula_loop<Sinc, float, 1>, narrow_formula_loop<Sinc, double, 1>},
     {"real_atan2", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("atan2")(out, in, n); },
         nullptr},
     {"real_hypot", 2, 0, [](char* out, const char* const* in, int64_t n) { binary_math_kernel("hypot")(out, in, n); },
-        scalar_loop_of_two<Hypot, double>},
+        narrow_formula_loop<Hypot, double, 2>},
     {"erfinv", 1, 0, [](char* out, const char* const* in, int64_t n) { special_math_kernel("erfinv")(out, in, n); },
         nullptr},
-    formula_of<BceLogitsSlope, 3, 0>("bce_with_logits_backward"),
+    curved_of<BceLogitsSlope, 3, 0>("bce_with_logits_backward"),
 };
 
 }  // namespace

@@ -134,7 +134,7 @@ template <class T> struct Corners {
 
 // How far along each dim a place is: the lower neighbour (the nearest one), and what is beyond it.
 template <class T>
-SHIM_MATH_CLONES void along_dim(
+SHIM_NARROW_CLONES void along_dim(
     const T* grid, int64_t step, int64_t count, int64_t size, GridSettings s, T* low, T* part, T* slope) {
   for (int64_t i = 0; i < count; ++i) {
     const T x = place_of(grid[i * step], size, s, &slope[i]);
@@ -145,7 +145,7 @@ SHIM_MATH_CLONES void along_dim(
 
 // One corner: flat places in a plane so far, times the dim's size, and the weights.
 template <class T>
-SHIM_MATH_CLONES void corner_along(
+SHIM_NARROW_CLONES void corner_along(
     const T* low, const T* part, int64_t count, int64_t size, bool up, bool whole, int32_t* at, T* weight) {
   for (int64_t i = 0; i < count; ++i) {
     const T x = low[i] + T(up);
