@@ -1,6 +1,8 @@
 // Reading and writing through the conjugate and negative bits: bytes are copied first, then signs are turned in place.
 #include "cpu/copy_bits.h"
 
+#include <algorithm>
+
 #include "core/math_bits.h"
 #include "ops/cuda_kernels.h"
 
@@ -19,16 +21,15 @@ void negate(const Tensor& t) {
   negate_with_operator(t);
 }
 
-// By one kernel, between CUDA tensors that share no memory.
+// By one kernel, between CUDA tensors of one shape that share no memory.
 bool conjugated_on_device(const Tensor& to, const Tensor& src) {
   if (!to->device().is_cuda() || to->device() != src->device() || to->storage() == src->storage() ||
-      !cuda::elementwise_ready())
+      !std::ranges::equal(to->sizes(), src->sizes()) || !cuda::elementwise_ready())
     return false;
   const DType t = to->dtype();
-  const Tensor from = expand(*src, to->sizes());
   return is_complex(src->dtype()) && cuda::pointwise_dtype(t) && cuda::pointwise_dtype(src->dtype()) &&
          cuda::run_elementwise(
-             {"conj", t, t, 2, {Operand::of(*to), Operand::of(*from)}}, to->sizes(), to->device().index);
+             {"conj", t, t, 2, {Operand::of(*to), Operand::of(*src)}}, to->sizes(), to->device().index);
 }
 
 void conjugate(const Tensor& t) { negate(select(*view_as_real(*t), -1, 1)); }

@@ -32,9 +32,9 @@ void register_shapes(const cuda::Functor& f) {
   if (f.inputs == 3 && f.extra) register_functor<Other, Other, Number>(f);
 }
 
-}  // namespace
+constexpr PointwiseOp kConjugate{.name = "conj"};
 
-constexpr PointwiseOp conj{.name = "conj"};
+}  // namespace
 
 // Called last: functors are for the operators that have no other kernel on CUDA.
 void register_cuda_pointwise_kernels() {
@@ -48,8 +48,8 @@ void register_cuda_pointwise_kernels() {
     register_kernel<&cuda::divisor<true>, kCuda>((std::string(name) + "_").c_str(), cuda::functor_of(name));
   }
   register_kernel<&cuda::complex, kCuda>("complex");
-  register_kernel<&unary_operator, kCuda>("conj_physical", &conj);
-  register_kernel<&unary_operator_, kCuda>("conj_physical_", &conj);
+  register_kernel<&unary_operator, kCuda>("conj_physical", &kConjugate);
+  register_kernel<&unary_operator_, kCuda>("conj_physical_", &kConjugate);
   register_kernel<&cuda::masked_fill, kCuda>("masked_fill");
   register_kernel<&cuda::masked_fill_, kCuda>("masked_fill_");
   register_kernel<&cuda::masked_scale, kCuda>("masked_scale");
