@@ -26,7 +26,7 @@ inline bool is_count(const Tensor& c) {
 using StepLoop = void (*)(const void* rule, char* const* tensors, int64_t n);
 
 template <class T, size_t states, class Rule> void step_elements(const void* by, char* const* tensors, int64_t n) {
-  const Rule& rule = *static_cast<const Rule*>(by);
+  const Rule rule = *static_cast<const Rule*>(by);  // its own, which no element written can change
   T* p = reinterpret_cast<T*>(tensors[0]);
   const T* g = reinterpret_cast<const T*>(tensors[1]);
   std::array<T*, states> s;
