@@ -149,6 +149,9 @@ struct Hypot {
 struct Eq {
   template <class T> static bool f(T a, T b) { return a == b; }
 };
+struct Ne {
+  template <class T> static bool f(T a, T b) { return a != b; }
+};
 struct Gt {
   template <class T> static bool f(T a, T b) { return a > b; }
 };
@@ -182,9 +185,9 @@ struct ShiftRight {
 
 // The low bits of these are the same whether the sign bit is one: one loop serves signed and unsigned integers of a size.
 template <class Op>
-constexpr bool kSignless =
-    (std::is_same_v<Op, Add> || std::is_same_v<Op, Sub> || std::is_same_v<Op, Mul> || std::is_same_v<Op, Or> ||
-        std::is_same_v<Op, And> || std::is_same_v<Op, Xor> || std::is_same_v<Op, Eq> || std::is_same_v<Op, ShiftLeft>);
+constexpr bool kSignless = (std::is_same_v<Op, Add> || std::is_same_v<Op, Sub> || std::is_same_v<Op, Mul> ||
+                            std::is_same_v<Op, Or> || std::is_same_v<Op, And> || std::is_same_v<Op, Xor> ||
+                            std::is_same_v<Op, Eq> || std::is_same_v<Op, Ne> || std::is_same_v<Op, ShiftLeft>);
 // Divisions of integers have no vector instruction to gain from.
 template <class Op>
 constexpr bool kDivides = (std::is_same_v<Op, TruncDiv> || std::is_same_v<Op, FloorDiv> || std::is_same_v<Op, Fmod> ||

@@ -22,17 +22,16 @@ template <class Op, class T> constexpr BlockKernel integer_loop() {
     return binary_loop<Op, LoopType<Op, T>, LoopType<Op, T>>;
 }
 
-// a > b, b < a and, of what has no NaN, the opposites of b >= a and a <= b are one loop, which is told what to write.
+// a > b and b < a are one loop, of which there is one copy.
 template <class Op, class T>
-SHIM_CLONES __attribute__((noinline)) void compare_loop(
-    char* out, const char* left, const char* right, int64_t n, uint8_t yes, uint8_t no) {
+SHIM_CLONES __attribute__((noinline)) void compare_loop(char* out, const char* left, const char* right, int64_t n) {
   auto *a = reinterpret_cast<const T*>(left), *b = reinterpret_cast<const T*>(right);
   auto* r = reinterpret_cast<uint8_t*>(out);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) r[i] = Op::f(a[i], b[i]) ? yes : no;
+  for (int64_t i = 0; i < n; ++i) r[i] = Op::f(a[i], b[i]);
 }
-template <class Op, class T, bool turned, bool denied> void compare(char* out, const char* const* in, int64_t n) {
-  compare_loop<Op, T>(out, in[turned], in[!turned], n, !denied, denied);
+template <class Op, class T, bool turned> void compare(char* out, const char* const* in, int64_t n) {
+  compare_loop<Op, T>(out, in[turned], in[!turned], n);
 }
 
 struct Table {
@@ -63,23 +62,17 @@ struct Table {
   template <class Op> static constexpr void bools(PointwiseOp& op) {
     op.put(DType::b8, binary_loop<Op, uint8_t, uint8_t>);
   }
-  template <class Op, bool turned, bool denied> static constexpr void compare_whole(PointwiseOp& op) {
-    each_whole([&]<class T>(DType t, T) { op.put(t, compare<Op, LoopType<Op, T>, turned, denied>); });
-    op.put(DType::b8, compare<Op, uint8_t, turned, denied>);
-  }
-  template <class Op, bool turned, bool denied> static constexpr void compare_floats(PointwiseOp& op) {
-    op.put(DType::f32, compare<Op, float, turned, denied>), op.put(DType::f64, compare<Op, double, turned, denied>);
-  }
-  template <bool denied> constexpr void equal(const char* name) {
+  template <class Op, bool turned> constexpr PointwiseOp& compared(const char* name) {
     PointwiseOp& op = add(name, Rule::compare);
-    compare_whole<Eq, false, denied>(op), compare_floats<Eq, false, denied>(op);
-    op.put(DType::c64, compare<Eq, std::complex<float>, false, denied>);
-    op.put(DType::c128, compare<Eq, std::complex<double>, false, denied>);
+    each_whole([&]<class T>(DType t, T) { op.put(t, compare<Op, LoopType<Op, T>, turned>); });
+    op.put(DType::b8, compare<Op, uint8_t, turned>);
+    op.put(DType::f32, compare<Op, float, turned>), op.put(DType::f64, compare<Op, double, turned>);
+    return op;
   }
-  // `Floats` of floats, which may be NaNs, is a > b of whole numbers, or where it is denied b >= a.
-  template <class Floats, bool turned, bool denied> constexpr void order(const char* name) {
-    PointwiseOp& op = add(name, Rule::compare);
-    compare_whole<Gt, turned != denied, denied>(op), compare_floats<Floats, turned, false>(op);
+  template <class Op> constexpr void equal(const char* name) {
+    PointwiseOp& op = compared<Op, false>(name);
+    op.put(DType::c64, compare<Op, std::complex<float>, false>);
+    op.put(DType::c128, compare<Op, std::complex<double>, false>);
   }
   template <class Op> constexpr PointwiseOp& real(const char* name) {
     PointwiseOp& op = add(name, Rule::arithmetic);
@@ -125,12 +118,12 @@ struct Table {
 
   constexpr Table() {
     arithmetic();
-    equal<false>("eq");
-    equal<true>("ne");
-    order<Gt, false, false>("gt");
-    order<Gt, true, false>("lt");
-    order<Ge, false, true>("ge");
-    order<Ge, true, true>("le");
+    equal<Eq>("eq");
+    equal<Ne>("ne");
+    compared<Gt, false>("gt");
+    compared<Gt, true>("lt");
+    compared<Ge, false>("ge");
+    compared<Ge, true>("le");
     bools<LogicalAnd>(add("logical_and", Rule::logical));
     bools<LogicalOr>(add("logical_or", Rule::logical));
     bools<LogicalXor>(add("logical_xor", Rule::logical));
