@@ -114,7 +114,7 @@ def test_reductions(shape, dtype):
         same(lambda z, call=call: call(z) / 100, z)
         for dim in range(z.dim()):
             same(lambda z, call=call, dim=dim: call(z, dim) / 100, z)
-    same(lambda z: (z / z.abs()).prod(-1), z)
+    same(lambda z: (z / z.abs())[..., :300].prod(-1), z)
     same(lambda z: z.real.sum(0, dtype=dtype) / 100, z)
     same(lambda z: z.any(), z)
 

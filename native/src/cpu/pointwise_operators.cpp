@@ -40,18 +40,18 @@ template <class F> [[gnu::always_inline]] inline Tensor computed(const TensorImp
   return self;
 }
 
-// Integers to a negative integer power, which PyTorch refuses.
-inline bool refused(const PointwiseOp& op, const TensorOrScalar& b) {
-  return !b.tensor && b.number.i < 0 && b.number.type != Scalar::Float && b.number.type != Scalar::Complex &&
-         !std::strcmp(op.name, "pow");
-}
-
 DType dtype_of_result(const PointwiseOp& op, const TensorOrScalar& a, const TensorOrScalar& b) {
   if (op.rule == Rule::compare || op.rule == Rule::logical) return DType::b8;
   Promotion p;
   for (const TensorOrScalar* in : {&a, &b}) in->tensor ? p.add(*in->tensor) : p.add(in->number);
   const DType t = p.result();
   return op.rule == Rule::to_float && is_integral(t, true) ? default_dtype() : t;
+}
+
+// Integers to a negative integer power, which PyTorch refuses.
+bool refused(const PointwiseOp& op, const TensorOrScalar& a, const TensorOrScalar& b) {
+  return !b.tensor && b.number.i < 0 && b.number.type != Scalar::Float && b.number.type != Scalar::Complex &&
+         !std::strcmp(op.name, "pow") && is_integral(dtype_of_result(op, a, b), true);
 }
 
 // Whether in-place results of this dtype may be written to self.
@@ -75,12 +75,12 @@ const char* unlike_result(
 constexpr NotMine kNotWritten{"a result that self's dtype cannot hold"}, kNegativePower{"a negative integer power"};
 
 inline Outcome<Tensor> run(const PointwiseOp& op, const TensorOrScalar& a, const TensorOrScalar& b) {
-  if (refused(op, b)) return kNegativePower;
+  if (refused(op, a, b)) return kNegativePower;
   return or_why(computed(a.tensor, b.tensor, [&] { return run_binary(op, a, b); }), a.tensor, b.tensor);
 }
 
 inline Outcome<const Tensor&> run_(const PointwiseOp& op, const Tensor& self, const TensorOrScalar& b) {
-  if (refused(op, b)) return kNegativePower;
+  if (refused(op, {self.get(), {}}, b)) return kNegativePower;
   if (!writes_to(op, *self, b)) return kNotWritten;
   return self_or_why(
       computed(self.get(), b.tensor, [&] { return run_binary(op, {self.get(), {}}, b, self); }), self, b.tensor);
@@ -147,7 +147,7 @@ Outcome<const Tensor&> binary_operator_(Registered<PointwiseOp> op, const Tensor
 
 Outcome<const Tensor&> binary_operator_out(
     Registered<PointwiseOp> op, const TensorOrScalar& self, const TensorOrScalar& other, PlainTensor out) {
-  if (refused(*op, other)) return kNegativePower;
+  if (refused(*op, self, other)) return kNegativePower;
   if (const char* why = unlike_result(*op, **out, self, other)) return NotMine{why};
   return self_or_why(run_binary(*op, self, other, *out), *out, other.tensor);
 }

@@ -29,6 +29,7 @@ MORE = {
     "conj": lambda t: t.conj() * t,
     "fill": lambda t: t.fill_(1),
     "pow of a number": lambda t: t**1.5,
+    "pow of a negative number": lambda t: t**-1,
     "number to a pow": lambda t: 2**t,
     "divided number": lambda t: 1 / t,
 }

@@ -149,8 +149,8 @@ template <class T> __device__ inline T gcd_of(T a, T b) {
 template <class T> __device__ inline T lcm_of(T a, T b) {
   const T most = gcd_of(a, b);
   if (most == T(0)) return T(0);
-  const T all = T(a / most * b);
-  return all < T(0) ? T(-all) : all; }
+  const auto all = a / most * b;  // of small types an int's, as in C
+  return T(all < 0 ? -all : all); }
 PROMOTED2(gcd, gcd_of(a, b)); PROMOTED2(lcm, lcm_of(a, b));
 
 struct lerp { template <class T> __device__ static T f(T a, T b, T w) { return fabs(w) < T(0.5) ? a + w * (b - a) : b - (b - a) * (T(1) - w); } };
