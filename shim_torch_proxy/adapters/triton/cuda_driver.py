@@ -8,9 +8,10 @@ A launcher serves the first launch of a kernel for each kind of arguments; later
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 # How a parameter lies in memory, for each kind of a signature but pointers: the number of cuda/compiled_kernel.h's slot, and its type.
@@ -143,6 +144,17 @@ class Utils:
     def unload_module(self, module: int) -> None:
         """Frees the module's memory."""
         call("cuModuleUnload", ctypes.c_void_p(module))
+
+
+@contextlib.contextmanager
+def in_place_of_stock(module: Any) -> Iterator[None]:
+    """Within it Triton's driver, which ``module`` makes, gets our ``Utils``."""
+    stock = module.CudaUtils
+    module.CudaUtils = functools.partial(Utils, stock)
+    try:
+        yield
+    finally:
+        module.CudaUtils = stock
 
 
 def _enter(device: int) -> None:

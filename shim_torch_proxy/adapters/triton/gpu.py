@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 MODULE = "triton.backends.nvidia.driver"
@@ -34,16 +34,10 @@ def serve(module: Any) -> None:
 
         from . import cuda_driver, dispatch
 
-        stock = module.CudaUtils
         ours = dispatch.serves(sys.modules["triton"].__version__)
-        if ours:
-            module.CudaUtils = lambda: cuda_driver.Utils(stock)
-        try:
-            with expose():
-                plain(self)
-                find_tensor_type()
-        finally:
-            module.CudaUtils = stock
+        with cuda_driver.in_place_of_stock(module) if ours else nullcontext(), expose():
+            plain(self)
+            find_tensor_type()
         if ours:
             self.launcher_cls = cuda_driver.launchers(self.launcher_cls)
         functions = driver_functions()
