@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).resolve().parents[2] / "native" / "src"
-# Lines of "size causal picky lines rows cols processors", to lines of what is chosen.
+# Lines of "size causal picky lines rows cols processors", to lines of what is chosen; of size 0, "lines rows cols" are lines, tiles of keys
+# and places for blocks, to how many parts the keys are cut into.
 PROGRAM = """
 #include <iostream>
 #include "cuda/attention_blocks.h"
@@ -25,6 +26,10 @@ int architecture_of(int) { return 0; }
 int main() {
   shim::cuda::AttentionShape s;
   for (int processors; std::cin >> s.size >> s.causal >> s.picky >> s.lines >> s.rows >> s.cols >> processors;) {
+    if (!s.size) {
+      std::cout << shim::cuda::key_parts(s.lines, s.rows, s.cols) << std::endl;
+      continue;
+    }
     const auto b = shim::cuda::attention_blocks(s, processors);
     std::cout << b.groups << ' ' << b.blocks << ' ' << b.span << ' ' << b.stages << ' ' << b.threads() << ' '
               << b.bytes(s.size) << ' ' << b.parts(s.lines, s.rows) << std::endl;
@@ -54,7 +59,9 @@ def blocks(tmp_path_factory):
 
 
 ROWS = (1, 64, 65, 128, 193, 1000, 4096, 1 << 17, 1 << 24)
-SHAPES = list(itertools.product((64, 128), (0, 1), (0, 1), (1, 2, 31, 32, 512, 65535), ROWS, ROWS, (1, 78, 114, 132)))
+SHAPES = list(
+    itertools.product((64, 128), (0, 1), (0, 1), (1, 2, 31, 32, 200, 512, 65535), ROWS, ROWS, (1, 78, 114, 132))
+)
 
 
 def test_a_multiprocessor_holds_its_blocks(blocks):
@@ -75,14 +82,37 @@ def test_the_key_of_a_kernel_tells_its_form(blocks):
         assert groups * 4 + count < 64  # a part of a key
         forms.setdefault((size, causal, groups * 4 + count), set()).add((span, stages))
     assert all(len(same) == 1 for same in forms.values()), forms
-    assert {form for _, _, form in forms} == {1 * 4 + 1, 2 * 4 + 1, 2 * 4 + 2, 3 * 4 + 1}  # each is chosen somewhere
+    chosen = {form for _, _, form in forms}
+    assert chosen == {1 * 4 + 1, 1 * 4 + 2, 2 * 4 + 1, 2 * 4 + 2, 3 * 4 + 1}  # each is chosen somewhere
 
 
 def test_masks_and_draws_leave_no_registers_for_large_tiles(blocks):
-    picky = [shape for shape in SHAPES if shape[0] == 64 and shape[2]]
+    picky = [shape for shape in SHAPES if shape[0] == 64 and shape[2] and shape[4] > 64]
     assert {row[:4] for row in blocks(picky)} == {(2, 2, 64, 3)}
 
 
 def test_long_ones_have_large_tiles_and_many_short_ones_share(blocks):
     long, short = blocks([(64, 0, 0, 32, 4096, 4096, 132), (64, 0, 0, 512, 128, 128, 132)])
     assert (long[:4], short[:4]) == ((3, 1, 128, 3), (2, 2, 64, 3))
+
+
+def parts_of(blocks, problems):
+    return [row[0] for row in blocks([(0, 0, 0, *problem, 0) for problem in problems])]
+
+
+def test_keys_of_few_queries_fill_the_device(blocks):
+    """Parts are tiles, of blocks that have room at once where one round can hold them; many lines are not cut."""
+    problems = list(
+        itertools.product((1, 3, 8, 32, 100, 132, 133, 500, 4096), (1, 2, 3, 8, 64, 1000, 1 << 17), (1, 132, 264))
+    )
+    for (lines, tiles, places), parts in zip(problems, parts_of(blocks, problems), strict=True):
+        assert 1 <= parts <= min(tiles, 128), (lines, tiles, places)
+        if lines % places == 0:
+            assert parts == 1, (lines, tiles, places)
+    assert parts_of(blocks, [(8, 64, 132), (32, 64, 132), (1, 1000, 132), (8, 1, 132), (8, 64, 0)]) == [
+        16,
+        4,
+        125,
+        1,
+        1,
+    ]

@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "native" / "src"
 # Of a parameter: it takes no value, and neither it nor the one that it asks says why.
-UNSAID = r"^(?!.*(\*why\b|\b(take|one)\(|bool \w+ =)).*\bfalse;"
+UNSAID = r"^(?!.*(\*why\b|\br\.why\b|\b(take|one)\(|bool \w+ =)).*\bfalse;"
 NO_REASON = r"NotMine\{\s*(\"\"|nullptr)?\s*\}"
 
 
