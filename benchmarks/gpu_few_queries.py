@@ -1,14 +1,15 @@
 """Device time of attention of few queries over many keys, as in steps of generation: ``python gpu_few_queries.py ours|torch``.
 
 A graph of calls over several sets of keys and values, together more than the second-level cache holds, so that they are read from
-memory. bfloat16; batch x heads / heads of keys x queries x keys x size; microseconds, the median of twelve replays.
+memory. bfloat16; batch x heads / heads of keys x queries x keys x size; microseconds, the median of five batches of replays.
 """
 
 from __future__ import annotations
 
-import statistics
 import sys
 from typing import Any
+
+from gpu_slowest import device_time
 
 SHAPES = [
     (8, 32, 32, 1, 2048, 128),
@@ -33,7 +34,7 @@ SHAPES = [
     (4, 32, 8, 16, 4096, 128),
     (1, 32, 32, 64, 4096, 128),
 ]
-MOST_BYTES, CALLS, REPLAYS, LEFT_OUT = 240e6, 32, 15, 3
+MOST_BYTES, CALLS = 240e6, 32
 
 
 def microseconds(torch: Any, shape: tuple[int, ...]) -> float:
@@ -55,15 +56,7 @@ def microseconds(torch: Any, shape: tuple[int, ...]) -> float:
     torch.cuda.current_stream().wait_stream(aside)
     with torch.cuda.graph(graph):
         results = [call(i) for _ in range(max(1, CALLS // sets)) for i in range(sets)]
-    times = []
-    for _ in range(REPLAYS):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) * 1e3 / len(results))
-    return statistics.median(times[LEFT_OUT:])
+    return device_time(torch, graph.replay, n=3) / len(results)
 
 
 def main(library: str) -> None:

@@ -135,9 +135,7 @@ Outcome<Tensor> angle(const Tensor& self) {
   static const PointwiseOp of_complex{.name = "complex_angle", .real = true};
   const TensorOrScalar inputs[] = {{self.get(), {}}};
   if (!is_complex(self->dtype())) return formula_of(of_real, inputs, {}, {});
-  const Tensor out = run_unary(of_complex, self);
-  if (!out) return kOtherDtype;
-  return out;
+  return or_not_mine(run_unary(of_complex, self), kOtherDtype.reason);
 }
 
 Outcome<Tensor> complex(const Tensor& real, const Tensor& imag) {
@@ -272,12 +270,8 @@ Outcome<Tensor> is_close(const Tensor& self, const Tensor& other, double relativ
   if (!pointwise_dtype(t)) return kOtherDtype;
   if (other->dtype() != t) return kMixedDtypes;
   if (self->device() != other->device()) return kMixedDevices;
-  if (is_integral(t, true) && relative == 0 && absolute == 0) {  // beyond 2**53 too
-    static const PointwiseOp& equal = *binary_op("eq");
-    const Tensor same = run_binary(equal, {self.get(), {}}, {other.get(), {}});
-    if (!same) return kOtherDtype;
-    return same;
-  }
+  if (is_integral(t, true) && relative == 0 && absolute == 0)  // beyond 2**53 too
+    return or_not_mine(binary("eq", self, other), kOtherDtype.reason);
   if (self->has_math_bits() || other->has_math_bits()) return NotMine{"negative or conjugate bits"};
   const Tensor out = empty(broadcast_shapes(self->sizes(), other->sizes()), DType::b8, self->device());
   const Tensor a = expand(*self, out->sizes()), b = expand(*other, out->sizes());

@@ -22,6 +22,13 @@ Device numbered(Device where) {  // "cuda" is the current device
   return where;
 }
 
+template <class E> Kernel<E> search_kernel(DType t, DType places, int device) {
+  return find_kernel<E>(searches, key_of(int(t), int(places)), device, [&] {
+    return std::vector<std::string>{
+        std::string("ELEMENT=") + element_type(t), std::string("OUT=") + element_type(places), "MAKES=0"};
+  });
+}
+
 }  // namespace
 
 Outcome<Tensor> searchsorted(const Tensor& sequences, const Tensor& values, bool out_int32, bool right,
@@ -40,10 +47,7 @@ Outcome<Tensor> searchsorted(const Tensor& sequences, const Tensor& values, bool
                                                               sequences->sizes().end() - 1, values->sizes().begin()))))
     return kOtherSizes;
   const int device = values->device().index;
-  const auto f = find_kernel<entries::search::search>(searches, key_of(int(t), int(places)), device, [&] {
-    return std::vector<std::string>{
-        std::string("ELEMENT=") + element_type(t), std::string("OUT=") + element_type(places), "MAKES=0"};
-  });
+  const auto f = search_kernel<entries::search::search>(t, places, device);
   if (!f) return kNotCompiled;
   Tensor out = empty(values->sizes(), places, values->device());
   int64_t total = values->numel(), n = sequences->sizes().back(), per_row = dims > 1 ? values->sizes().back() : 0;
@@ -56,7 +60,6 @@ Outcome<Tensor> searchsorted(const Tensor& sequences, const Tensor& values, bool
 }
 
 Outcome<Tensor> isin(const Tensor& elements, const TensorOrScalar& tests, Ignored, bool invert) {
-  static const PointwiseOp &equal = *binary_op("eq"), &other = *binary_op("ne");
   constexpr int64_t kFew = 32;  // compared one by one
   const Device where = elements->device();
   if (!kernels_ready()) return kNoCompiler;
@@ -66,11 +69,8 @@ Outcome<Tensor> isin(const Tensor& elements, const TensorOrScalar& tests, Ignore
   const DType t = promoted.result();
   for (DType d : {t, elements->dtype(), tests.tensor ? tests.tensor->dtype() : t})
     if (!has_kernel(d) || d == DType::b8) return kOtherDtype;
-  if (!tests.tensor) {
-    const Tensor found = run_binary(invert ? other : equal, {elements.get(), {}}, tests);
-    if (!found) return kOtherDtype;
-    return found;
-  }
+  if (!tests.tensor)
+    return or_not_mine(run_binary(*binary_op(invert ? "ne" : "eq"), {elements.get(), {}}, tests), kOtherDtype.reason);
   if (tests.tensor->device() != where) return kMixedDevices;
   const auto as_promoted = [&](const Tensor& x) { return contiguous(x->dtype() == t ? x : to_dtype(x, t)); };
   const Tensor values = as_promoted(elements);
@@ -83,8 +83,7 @@ Outcome<Tensor> isin(const Tensor& elements, const TensorOrScalar& tests, Ignore
     members = std::get<0>(*in_order);
   }
   const int device = where.index;
-  const auto f = find_kernel<entries::search::member>(searches, key_of(int(t), int(DType::i64)), device,
-      [&] { return std::vector<std::string>{std::string("ELEMENT=") + element_type(t), "OUT=i64", "MAKES=0"}; });
+  const auto f = search_kernel<entries::search::member>(t, DType::i64, device);
   if (!f) return kNotCompiled;
   const Tensor out = empty(values->sizes(), DType::b8, where);
   if (total)

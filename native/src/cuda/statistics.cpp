@@ -2,10 +2,10 @@
 
 #include "cpu/pointwise.h"
 #include "cpu/reduce.h"
+#include "cuda/reasons.h"
 #include "cuda/reduce.h"
 #include "cuda/rows.h"
 #include "cuda/scan.h"
-#include "cuda/reasons.h"
 
 namespace shim::cuda {
 namespace {

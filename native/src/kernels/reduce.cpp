@@ -83,6 +83,11 @@ void register_running() {
   register_kernel<&cuda::cummin, kCuda>("cummin");
 }
 
+// A reduction by a list of dims for one of them, or for all.
+template <auto F> Outcome<Tensor> of_one_dim(const Tensor& self, std::optional<int64_t> dim) {
+  return F(self, dim ? IntArrayRef(&*dim, 1) : IntArrayRef{});
+}
+
 }  // namespace
 
 void register_reduce_kernels() {
@@ -93,14 +98,8 @@ void register_reduce_kernels() {
   register_kernel<&cuda::median_dim, kCuda>("median");
   register_kernel<&count_nonzero, kCpu>("count_nonzero");
   register_kernel<&cuda::count_nonzero, kCuda>("count_nonzero");
-  register_kernel<[](const Tensor& self, std::optional<int64_t> dim) {
-    return count_nonzero(self, dim ? IntArrayRef(&*dim, 1) : IntArrayRef{});
-  },
-      kCpu>("count_nonzero");
-  register_kernel<[](const Tensor& self, std::optional<int64_t> dim) {
-    return cuda::count_nonzero(self, dim ? IntArrayRef(&*dim, 1) : IntArrayRef{});
-  },
-      kCuda>("count_nonzero");
+  register_kernel<&of_one_dim<&count_nonzero>, kCpu>("count_nonzero");
+  register_kernel<&of_one_dim<&cuda::count_nonzero>, kCuda>("count_nonzero");
   register_kernel<&unique, kCpu>("unique");
   register_kernel<&unique_consecutive, kCpu>("unique_consecutive");
   register_kernel<&cdist, kCpuWithoutHistory>("cdist");

@@ -1,7 +1,7 @@
 #pragma once
 // From a bound argument to a typed kernel's parameter: one Parameter<T> a C++ type. Those of tensors.
 //   fits(argument)   whether the kernel's type serves this argument of a schema; asked once, when an operator is defined
-//   take(v, r)     reads the argument; false: not this kernel's, with the reason where it is one to count
+//   take(v, r)       reads the argument; false: not this kernel's, with the reason where it is one to count
 //   value()          what the kernel gets; lives as long as the call
 // Tensors are lent: the caller's objects keep them alive, and no reference is counted.
 #include <cstddef>
@@ -97,7 +97,7 @@ template <> struct Parameter<const TensorOrScalar&> {
     if (v.is_number()) return either_.number = v.number(), true;
     if (v.tag != Value::tensor) return r.why = "neither a tensor nor a number", false;
     either_.tensor = v.t;
-    return is_on(*either_.tensor, r.on) || (either_.tensor->device().is_cpu() && !either_.tensor->dim());
+    return is_on(*either_.tensor, r.on) || is_cpu_scalar(*either_.tensor);
   }
   const TensorOrScalar& value() const { return either_; }
 

@@ -26,11 +26,7 @@ def serves(version: str) -> bool:
 
 
 def install() -> None:
-    """Once Triton's own driver is made."""
-    import triton
-
-    if not serves(triton.__version__):
-        return
+    """Once Triton's own driver is made, of a Triton that is served."""
     from triton import knobs
     from triton.runtime import driver, jit
 

@@ -38,12 +38,12 @@ def serve(module: Any) -> None:
         with cuda_driver.in_place_of_stock(module) if ours else nullcontext(), expose():
             plain(self)
             find_tensor_type()
-        if ours:
-            self.launcher_cls = cuda_driver.launchers(self.launcher_cls)
         functions = driver_functions()
         for name in functions:
             setattr(self, name, functions[name])
-        dispatch.install()
+        if ours:
+            self.launcher_cls = cuda_driver.launchers(self.launcher_cls)
+            dispatch.install()
 
     driver.__init__ = __init__
     driver.is_active = staticmethod(is_active)
