@@ -1,5 +1,7 @@
 """Complex numbers on CUDA against the CPU: arithmetic, functions, copies, sums, gradients, and what programs make of them."""
 
+import math
+
 import pytest
 
 import shim_torch as torch
@@ -40,6 +42,8 @@ def test_of_two_tensors(name, dtype):
     same(lambda x: call(x, 1 - 2j), x)
     same(lambda x: call(x.real, 2j), x)
     same(lambda x, y: call(x.conj(), y), x, y)
+    if name not in ("eq", "ne"):
+        same(lambda x, y: call(x, y.conj(), out=torch.zeros_like(x).conj()), x, y)
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
@@ -55,6 +59,15 @@ def test_of_one_tensor(name, dtype):
     same(call, z.conj())
     if name in "neg reciprocal abs angle sqrt log conj_physical isnan isinf isfinite".split():
         same(call, torch.tensor(SPECIAL, dtype=dtype))
+
+
+@pytest.mark.parametrize("name", ["tan", "tanh", "log1p", "log", "sin", "sinh"])
+def test_near_poles_and_zeros(name):
+    z, call = 1e-3 * values(3, 500, dtype=torch.complex64), getattr(torch, name)
+    z = z + torch.tensor([[0], [math.pi / 2], [math.pi / 2 * 1j]])
+    expected = call(z.to(torch.complex128))
+    for found in (call(z), call(z.cuda()).cpu()):
+        assert ((found - expected).abs() / expected.abs()).max() < 1e-6
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
@@ -91,6 +104,11 @@ def test_casts_and_fills(dtype):
     same(lambda z: torch.complex(z.real, z[0].imag), z)
     same(lambda z: torch.where(z.real > 0, z, 1j), z)
     same(lambda z: z.masked_fill(z.real > 0, 2 - 1j), z)
+    assert torch.equal(z.cuda().to(torch.int32).cpu(), z.to(torch.int32))
+    same(lambda z: z.conj().imag.clone(), z)
+    twice = z.cuda()
+    twice.copy_(twice.conj())  # over its own memory
+    assert torch.equal(twice.cpu(), z.conj().clone())
     for n in (5, 1 << 16):
         t = torch.zeros(3, n, dtype=dtype, device="cuda")
         t[:, ::3].fill_(2 - 1j)
@@ -117,6 +135,7 @@ def test_reductions(shape, dtype):
     same(lambda z: (z / z.abs())[..., :300].prod(-1), z)
     same(lambda z: z.real.sum(0, dtype=dtype) / 100, z)
     same(lambda z: z.any(), z)
+    same(lambda z: z.mean(), torch.tensor([1, INF * 1j], dtype=dtype))
 
 
 GRADIENTS = {
@@ -187,12 +206,15 @@ def test_losses_of_lengths_of_transforms():
 def test_products(dtype):
     a, b, v = values(3, 64, 48, dtype=dtype), values(48, 96, dtype=dtype), values(48, dtype=dtype)
     x, weight = values(4, 32, 12, 9, dtype=dtype), values(32, 24, 12, 9, dtype=dtype)
-    convolved = "bixy,ioxy->boxy"
+    convolved, none = "bixy,ioxy->boxy", values(4, 0, dtype=dtype)
+    same(torch.matmul, none, none.t())
     for call, given in (
         (torch.mm, (a[0], b)),
         (torch.bmm, (a, a.mT)),
         (torch.matmul, (a, b)),
         (torch.matmul, (a, v)),
+        (torch.matmul, (v, b)),
+        (torch.mv, (a[0], v)),
         (torch.matmul, (a, b.conj())),
         (torch.dot, (v, v.flip(0))),
         (torch.vdot, (v, v.flip(0))),
@@ -215,9 +237,11 @@ def test_places(dtype):
     z, rows = values(50, 33, dtype=dtype), values(70, 33, dtype=dtype)
     at = torch.randint(0, 50, (70,))
     same(lambda z, i, r: z.index_add(0, i, r), z, at, rows)
+    same(lambda z, i, r: z.t().index_add(-1, i, r.t()), z, at, rows)
     same(lambda z, i, r: z.scatter_add(0, i[:, None].expand(-1, 33), r), z, at, rows)
     same(lambda z, i, r: z.index_put((i,), r, accumulate=True), z, at, rows)
     same(lambda z, i: torch.autograd.grad(z.requires_grad_()[i].abs().sum(), z)[0], z, at)
+    same(lambda z, i: torch.autograd.grad(z.requires_grad_().gather(0, i[:, None]).abs().sum(), z)[0], z, at)
     for call in (lambda z: z.cumsum(0), lambda z: z.cumsum(-1)):
         same(call, z)
     holes = z.masked_fill(z.real > 0.7, 0)

@@ -25,6 +25,12 @@ def test_divisors(dtype):
     assert torch.equal(a.cuda().gcd_(b.cuda()).cpu(), torch.gcd(a, b))
 
 
+@pytest.mark.parametrize("call", [torch.gcd, torch.lcm])
+def test_divisors_of_the_largest(call):
+    check(call, torch.tensor([-(2**63), 2**62, 0]), torch.tensor([6, -4, 0]))
+    check(call, torch.tensor([-128, 127, 0], dtype=torch.int8), torch.tensor([12], dtype=torch.int32))
+
+
 @pytest.mark.parametrize("dtype", [*INTEGERS, torch.float32, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("members", [0, 5, 32, 33, 70, 5000])
 def test_members(members, dtype):
@@ -51,6 +57,16 @@ def test_nearness_and_counts(dtype):
     check(lambda x: torch.count_nonzero(x, (0, 1)), a)
     if dtype is not torch.bool:
         check(torch.heaviside, a, b)
+
+
+def test_steps_at_no_number():
+    steps = torch.heaviside(torch.tensor([-1.5, 0, 2], device="cuda"), torch.tensor([float("nan")], device="cuda"))
+    assert steps[::2].tolist() == [0, 1] and steps[1].isnan()
+
+
+def test_nearness_of_large_numbers():
+    large = torch.tensor([2**60, 2**60 + 1])
+    check(lambda x, y: torch.isclose(x, y, 0, 0), large, large.flip(0))
 
 
 def test_nearness_of_complex_numbers():

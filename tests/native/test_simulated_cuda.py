@@ -195,6 +195,11 @@ KERNELS = (
         ("test_cuda_images.py", "grid or outside or other_sizes"),
         ("test_device_asserts.py", "test_assert"),
         ("test_cuda_memory.py", "casts_of_narrow_floats"),
+        ("test_cuda_complex.py", "not dtype1 and not transforms"),
+        (
+            "test_cuda_whole_numbers.py",
+            "divisors and dtype0 or largest or members and 33-dtype5 or no_number or of_large or complex",
+        ),
     ],
 )
 def test_kernels_on_the_host(simulated, file, chosen):
@@ -205,8 +210,7 @@ def test_kernels_on_the_host(simulated, file, chosen):
 
 
 OPERATORS = {
-    "operator_checks": ("losses", "places", "moves", "pools", "bounds_and_signs", "whole_numbers", "declines"),
-    "complex_checks": ("arithmetic", "functions", "copies", "sums", "gradients", "products", "places"),
+    "operator_checks": ("losses", "places", "moves", "pools", "bounds_and_signs", "declines"),
     "cupy_checks": ("through_cupy",),
 }
 

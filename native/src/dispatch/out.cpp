@@ -151,9 +151,9 @@ void copy_to_out(Operator& op, Value* args, size_t n, Result& r) {
   copy_by_operator(Tensor(args[n - 1].t), Tensor(result.tensor()));
 }
 
-// Of a kernel that writes to out itself, where out is as the result would be.
-bool written_by_kernel(Operator& op, const Value* args, Result& r) {
-  if (!op.native) return false;
+// Of a kernel that writes to out itself, where out is as the result would be. It would not see math bits.
+bool written_by_kernel(Operator& op, const Value* args, size_t n, Result& r) {
+  if (!op.native || (any_math_bits(args, n) && !op.traits->reads_math_bits)) return false;
   op.native(op, args, r.answer);
   if (r.answer.kind == Answer::declined) return false;
   ++op.calls_native;
@@ -199,7 +199,7 @@ void run_out(Operator& op, Value* args, size_t n, Result& r) {
     if (v.is_tensor() && f.traits->overlap != OutOverlap::unchecked) check_overlaps(*v.t, f, args, inputs);
   const bool traced = __builtin_expect(tracing, 0) && outs == 1;
   if (__builtin_expect(tracing, 0) && !traced) traced_calls.before_untraced(args, n);
-  if (outs == 1 && !traced && out->is_tensor() && written_by_kernel(op, args, r)) return;
+  if (outs == 1 && !traced && out->is_tensor() && written_by_kernel(op, args, n, r)) return;
   Result result;
   try {
     run_functional(f, args, inputs, result);

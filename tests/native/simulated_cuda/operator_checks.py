@@ -173,35 +173,6 @@ def bounds_and_signs():
     torch.testing.assert_close(*found)
 
 
-def whole_numbers():
-    torch.manual_seed(0)
-    a, b = torch.randint(-40, 40, (5, 30)), torch.tensor([[0], [12], [-18], [7], [-1]])
-    for name in ("gcd", "lcm"):
-        call = getattr(torch, name)
-        for pair in ((a, b), (a.to(torch.int8), b.int()), (a.abs().to(torch.uint8), b.abs().to(torch.uint8))):
-            natively(f"aten::{name}", call, *pair)
-        natively(f"aten::{name}", call, torch.tensor([-(2**63), 2**62, 0]), torch.tensor([6, -4, 0]))
-        assert torch.equal(getattr(a.cuda(), name + "_")(b.cuda()).cpu(), call(a, b))
-    natively("aten::heaviside", torch.heaviside, a // 30, b.expand(5, 30))
-    natively("aten::heaviside", torch.heaviside, a.float(), torch.tensor([float("nan")]))
-    for rtol, atol in ((0, 0), (0.1, 0), (0, 3), (1e-5, 1e-8)):
-        natively("aten::isclose", lambda x, y, r=rtol, t=atol: torch.isclose(x, y, r, t), a, b)
-        natively("aten::isclose", lambda x, y, r=rtol, t=atol: torch.isclose(x, y, r, t), a + 1j * b, b + 1j * a)
-    large = torch.tensor([2**60, 2**60 + 1])
-    natively("aten::isclose", lambda x, y: torch.isclose(x, y, 0, 0), large, large.flip(0))
-    # Few members, which are compared, and many, which are sorted.
-    for members in (b, torch.arange(-80, 80, 3), torch.tensor([], dtype=torch.int64), torch.arange(0, 40, 0.5)):
-        for invert in (False, True):
-            natively("aten::isin.Tensor_Tensor", lambda x, m, i=invert: torch.isin(x, m, invert=i), a, members)
-    nan = torch.tensor([float("nan"), 0.0, -0.0, 1.5, float("inf")])
-    natively("aten::isin.Tensor_Tensor", torch.isin, nan, nan)
-    natively("aten::isin.Tensor_Tensor", torch.isin, nan, nan.repeat(9))
-    assert torch.equal(torch.isin(a.cuda(), 7).cpu(), a == 7)
-    for t in (a, a > 3, a / 3, a + 0j):
-        natively("aten::count_nonzero", torch.count_nonzero, t)
-        natively("aten::count_nonzero", lambda t: torch.count_nonzero(t, 1), t)
-
-
 def declines():
     """What no kernel takes is left to the body, for which there is no CuPy here, and counted."""
     sys.modules["cupy"] = None  # type: ignore[assignment]

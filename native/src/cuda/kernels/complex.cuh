@@ -77,8 +77,9 @@ template <class R> __device__ inline Complex<R> cosh(Complex<R> x) {
 template <class R> __device__ inline Complex<R> tanh(Complex<R> x) {
   if (fabs(x.real) > R(20))
     return {copysign(R(1), x.real), times<R>(exp(R(-2) * fabs(x.real)), R(2) * sin(R(2) * x.imag))};
-  const R size = cosh(R(2) * x.real) + cos(R(2) * x.imag);
-  return {sinh(R(2) * x.real) / size, sin(R(2) * x.imag) / size};
+  const R a = sinh(x.real), b = cos(x.imag),
+          size = a * a + b * b;  // a sum of squares: exact to the last bits near poles
+  return {a * cosh(x.real) / size, b * sin(x.imag) / size};
 }
 template <class R> __device__ inline Complex<R> tan(Complex<R> x) {
   const Complex<R> turned = tanh(Complex<R>(-x.imag, x.real));
@@ -90,4 +91,8 @@ template <class R> __device__ inline Complex<R> log2(Complex<R> x) { return scal
 template <class R> __device__ inline Complex<R> log10(Complex<R> x) {
   return scaled(log(x), R(0.43429448190325182765));
 }
-template <class R> __device__ inline Complex<R> log1p(Complex<R> x) { return log(Complex<R>(R(1) + x.real, x.imag)); }
+template <class R> __device__ inline Complex<R> log1p(Complex<R> x) {
+  const Complex<R> one_more(R(1) + x.real, x.imag), of_it = log(one_more);
+  if (!(fabs(x.real) < R(0.5) && fabs(x.imag) < R(0.5))) return of_it;
+  return {R(0.5) * log1p(x.real * (R(2) + x.real) + x.imag * x.imag), of_it.imag};
+}

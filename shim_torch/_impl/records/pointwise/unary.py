@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from shim_torch._impl.arrays.special import special
 from shim_torch._impl.native import _core
@@ -22,6 +23,19 @@ def _special(function: str) -> Formula:
     return body
 
 
+def _log1p(xp: Any, self: Any) -> Any:
+    """log(1 + x). Complex: near 0 the array libraries' log1p loses the real part, half of log1p(|1 + x|^2 - 1)."""
+    if self.dtype.kind != "c":
+        return xp.log1p(self)
+    real, imag = self.real, self.imag
+    near, result = (abs(real) < 0.5) & (abs(imag) < 0.5), xp.empty_like(self)
+    result.real = xp.where(
+        near, xp.log1p(xp.where(near, real * (2 + real) + imag * imag, 0)) / 2, xp.log(xp.hypot(1 + real, imag))
+    )
+    result.imag = xp.arctan2(imag, 1 + real)
+    return result
+
+
 unary_op("exp", array_function("exp"), lambda g, result: g * result.conj(), autocast="float32_cuda")
 unary_op("exp2", array_function("exp2"), lambda g, result: g * result.conj() * math.log(2))
 unary_op(
@@ -36,7 +50,7 @@ unary_op("log2", array_function("log2"), lambda g, self: g / (self.conj() * math
 unary_op("log10", array_function("log10"), lambda g, self: g / (self.conj() * math.log(10)), autocast="float32_cuda")
 unary_op(
     "log1p",
-    array_function("log1p"),
+    _log1p,
     lambda g, self: g / (self + 1).conj(),
     sparse="zero_preserving",
     autocast="float32_cuda",
