@@ -49,7 +49,7 @@ def llama_model(dtype: Any, **options: Any) -> Any:
 
     heads = {"num_attention_heads": 8, "num_key_value_heads": 4}
     sizes = {"hidden_size": 512, "intermediate_size": 1376, "num_hidden_layers": 2, "vocab_size": 4096}
-    config = LlamaConfig(max_position_embeddings=512, **sizes, **heads, **options)
+    config = LlamaConfig(max_position_embeddings=1024, **sizes, **heads, **options)
     return LlamaForCausalLM(config).to("cuda", dtype)
 
 
@@ -83,17 +83,18 @@ def llama_first_step(dtype: Any) -> None:
 
 
 def llama_generate(dtype: Any) -> None:
-    """Greedy and sampled tokens, a batch with padding, and beams."""
-    model = llama_model(dtype).eval()
-    ids = torch.randint(3, 4096, (2, 16), device="cuda")
+    """Greedy and sampled tokens, a batch with padding, beams, and one query of so many keys that attention shares them out."""
+    model, wide = (llama_model(dtype, head_dim=size).eval() for size in (64, 128))
+    ids, long = torch.randint(3, 4096, (2, 16), device="cuda"), torch.randint(3, 4096, (1, 800), device="cuda")
     mask = torch.ones_like(ids)
     mask[0, :5] = 0
     same = {"max_new_tokens": 6, "pad_token_id": 0, "eos_token_id": 2}
-    with torch.no_grad():
-        model.generate(ids, do_sample=False, **same)
-        model.generate(ids, attention_mask=mask, do_sample=False, **same)
-        model.generate(ids, do_sample=True, temperature=0.7, top_k=50, top_p=0.9, **same)
-        model.generate(ids, num_beams=2, do_sample=False, **same)
+    model.generate(ids, do_sample=False, **same)
+    model.generate(ids, attention_mask=mask, do_sample=False, **same)
+    model.generate(ids, do_sample=True, temperature=0.7, top_k=50, top_p=0.9, **same)
+    model.generate(ids, num_beams=2, do_sample=False, **same)
+    for each in (model, wide):
+        each.generate(long, do_sample=False, **same)
 
 
 def basic_block(inside: int, outside: int, stride: int) -> Any:
