@@ -1,10 +1,10 @@
 """The first step of a fresh process with an empty cache: with the pack of kernels, without it, with a full cache, and PyTorch's.
 
-``python cold_start.py [--pack FILE] [--pytorch PYTHON] [--runs N] [--columns NAME ...]``, on a machine with a GPU. ``--pytorch``
-names a Python that has PyTorch (and transformers, liger-kernel, found on PYTORCH_PYTHONPATH too); without it that column is empty,
-as are rows whose packages are absent. Each figure is the median over fresh processes. Measured from the first line of the workload, imports done ("step"), and from the process's start
-("whole"); of the latter, what the import of transformers or of Liger took is printed too. Triton's own cache is emptied with ours:
-what Triton compiles is in the figures of both.
+``python cold_start.py [--pack FILE] [--pytorch PYTHON] [--runs N] [--columns NAME ...] [--cases NAME ...]``, on a machine with a
+GPU. ``--pytorch`` names a Python that has PyTorch (and transformers, liger-kernel, found on PYTORCH_PYTHONPATH too); without it that
+column is empty, as are rows whose packages are absent. Each figure is the median over fresh processes. Measured from the first line
+of the workload, imports done ("step"), and from the process's start ("whole"); of the latter, what the import of transformers or of
+Liger took is printed too. Triton's own cache is emptied with ours: what Triton compiles is in the figures of both.
 """
 
 from __future__ import annotations
@@ -104,6 +104,7 @@ def main() -> None:
     parser.add_argument("--pytorch", default="", help="a Python that has PyTorch")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--columns", nargs="*", default=[], help="only these, as the table names them")
+    parser.add_argument("--cases", nargs="*", default=[case[0] for case in CASES], help="only these workloads")
     given = parser.parse_args()
     pack = str(Path(given.pack).resolve()) if given.pack else installed_pack()
     columns = [("empty, pack", sys.executable, "ours", pack, False)] if pack else []
@@ -117,7 +118,7 @@ def main() -> None:
     columns = [column for column in columns if not given.columns or column[0] in given.columns]
     print("seconds: step / whole process / imports in it" + ("" if pack else "; there is no pack"))
     print(f"{'':26}" + "".join(f"{name:>22}" for name, *_ in columns))
-    for case in CASES:
+    for case in (case for case in CASES if case[0] in given.cases):
         cells, notes = [], []
         for name, python, library, path, full in columns:
             cell, counts = median(python, case, library, path, given.runs, full)
