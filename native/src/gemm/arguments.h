@@ -2,6 +2,7 @@
 // What linear layers and products of matrices take of their arguments.
 #include "core/sparse.h"
 #include "cpu/parallel.h"
+#include "gemm/complex_product.h"
 #include "ops/kernel.h"
 
 namespace shim::gemm {
@@ -20,6 +21,7 @@ template <class F> auto computed(const TensorImpl& like, double work, F&& f) {
 }
 
 inline bool floats(const TensorImpl& t) { return !is_sparse(t) && floating(t.dtype()); }
+inline bool multiplied(const TensorImpl& t) { return floats(t) || complex_on_cuda(t); }  // there are products of such
 inline bool alike(const TensorImpl& a, const TensorImpl& b) {
   return a.dtype() == b.dtype() && a.device() == b.device() && !a.device().is_meta();
 }

@@ -1,6 +1,7 @@
 // Products of complex matrices on CUDA: one product of real matrices of twice the size.
 #include "gemm/complex_product.h"
 
+#include "gemm/arguments.h"
 #include "ops/cuda_kernels.h"
 #include "ops/kernels.h"
 #include "ops/linear.h"
@@ -34,6 +35,7 @@ bool complex_on_cuda(const TensorImpl& t) {
 }
 
 Tensor complex_matmul(const Tensor& a, const Tensor& b) {
+  if (!complex_on_cuda(*a)) return {};
   const bool vector = b->dim() == 1;
   const Tensor right = twofold(vector ? view(*contiguous(b), Dims{b->numel(), 1}) : b);
   if (!right) return {};
@@ -46,6 +48,16 @@ Tensor complex_matmul(const Tensor& a, const Tensor& b) {
   if (vector) sizes.pop_back();
   sizes.push_back(2);
   return view_as_complex(*view(*contiguous(parts), sizes));
+}
+
+Tensor complex_weight_gradient(const Tensor& dy, const Tensor& x, bool transposed) {
+  if (!complex_on_cuda(*dy)) return {};
+  const auto rows = [](const Tensor& t) {
+    return view(*contiguous(t), Dims{t->numel() / std::max<int64_t>(last(*t), 1), last(*t)});
+  };
+  const Tensor g = rows(dy), r = rows(x);
+  const Tensor dw = transposed ? complex_matmul(transpose(*r, 0, 1), g) : complex_matmul(transpose(*g, 0, 1), r);
+  return dw && transposed ? transpose(*dw, 0, 1) : dw;
 }
 
 }  // namespace shim::gemm

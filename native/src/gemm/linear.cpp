@@ -1,4 +1,5 @@
 #include "cpu/reduce.h"
+#include "gemm/complex_product.h"
 #include "gemm/cuda_kernels.h"
 #include "gemm/operands.h"
 #include "gemm/plan.h"
@@ -11,13 +12,16 @@
 namespace shim::gemm {
 
 Tensor linear_forward(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  if (!can_launch(x->device(), x->dtype())) return {};
+  if (!can_launch(x->device(), x->dtype())) {
+    const Tensor y = complex_matmul(x, transpose(*weight, 0, 1));
+    return y && bias ? add(y, bias, Scalar{Scalar::Int, 1}) : y;
+  }
   Tensor out = forward_wide(x, weight, bias);
   return out ? rounded(out, x->dtype()) : out;
 }
 
 Tensor linear_backward_input(const Tensor& dy0, const Tensor& weight0, DType to) {
-  if (!can_launch(dy0->device(), dy0->dtype())) return {};
+  if (!can_launch(dy0->device(), dy0->dtype())) return complex_matmul(dy0, weight0);
   if (to == DType::undefined) to = dy0->dtype();
   Tensor dy = operand(dy0, to), weight = operand(weight0, to);
   const int64_t k = weight->sizes_data()[1];
@@ -34,7 +38,7 @@ Tensor linear_backward_input(const Tensor& dy0, const Tensor& weight0, DType to)
 }
 
 Tensor linear_backward_weight(const Tensor& dy0, const Tensor& x0, bool transposed, DType to) {
-  if (!can_launch(dy0->device(), dy0->dtype())) return {};
+  if (!can_launch(dy0->device(), dy0->dtype())) return complex_weight_gradient(dy0, x0, transposed);
   if (to == DType::undefined) to = dy0->dtype();
   Tensor dy = operand(dy0, to), x = operand(x0, to);
   const int64_t n = dy->sizes_data()[dy->dim() - 1], k = x->sizes_data()[x->dim() - 1];

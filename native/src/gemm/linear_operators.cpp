@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "gemm/arguments.h"
-#include "gemm/complex_product.h"
 #include "gemm/operators.h"
 #include "ops/gemm_settings.h"
 #include "ops/linear.h"
@@ -26,8 +25,8 @@ bool bias_fits(const TensorImpl& x, const TensorImpl& w, const TensorImpl& b) {
 }
 
 // Why (input, weight, bias) are not as linear_forward wants them; null: they are.
-const char* unfitting(const TensorImpl& x, const TensorImpl& w, const TensorImpl* b, bool complex = false) {
-  if (!complex && !floats(x)) return kNotFloats.reason;
+const char* unfitting(const TensorImpl& x, const TensorImpl& w, const TensorImpl* b) {
+  if (!multiplied(x)) return kNotFloats.reason;
   if (!alike(x, w) || (b && !alike(x, *b))) return kNotAlike.reason;
   if (w.dim() != 2 || x.dim() == 0 || last(x) != last(w)) return kNotFitting.reason;
   return b && !bias_fits(x, w, *b) ? "a bias of other sizes" : nullptr;
@@ -55,24 +54,18 @@ Outcome<std::tuple<Tensor, Tensor>> unfused_activation(
   return std::tuple{y, !keep ? empty(none, x->dtype(), x->device()) : relu ? alias(*y) : z};
 }
 
-// Makes a gradient of the dtype of what was kept for it; null where they are not both floats on one device.
+// Makes a gradient of the dtype of what was kept for it; null where they are not both floats, or alike, on one device.
 Tensor fitting(const Tensor& g, const Tensor& kept) {
+  if (multiplied(*g) && alike(*g, *kept)) return g;
   if (!floats(*g) || !floats(*kept) || g->device() != kept->device() || g->device().is_meta()) return {};
-  return g->dtype() != kept->dtype() ? to_dtype(g, kept->dtype()) : g;
+  return to_dtype(g, kept->dtype());
 }
-
-bool both_complex(const Tensor& a, const Tensor& b) { return complex_on_cuda(*a) && alike(*a, *b); }
 
 }  // namespace
 
 Outcome<Tensor> linear(const Tensor& input, const Tensor& weight, const OptionalTensor& bias) {
   const Tensor& b = or_null(bias);
-  const bool complex = complex_on_cuda(*input);
-  if (const char* why = unfitting(*input, *weight, b.get(), complex)) return NotMine{why};
-  if (complex) {
-    const Tensor y = complex_matmul(input, transpose(*weight, 0, 1));
-    return or_not_mine(y && b ? add(y, b, Scalar{Scalar::Int, 1}) : y, kNoProduct.reason);
-  }
+  if (const char* why = unfitting(*input, *weight, b.get())) return NotMine{why};
   if (b && legacy_linear()) return or_not_mine(unfused(input, weight, b), kNoProduct.reason);
   return or_not_mine(
       computed(*input, work_of(input, weight), [&] { return linear_forward(input, weight, b); }), kNoProduct.reason);
@@ -81,6 +74,7 @@ Outcome<Tensor> linear(const Tensor& input, const Tensor& weight, const Optional
 Outcome<std::tuple<Tensor, Tensor>> fused_linear(
     const Tensor& input, const Tensor& weight, const OptionalTensor& bias, std::string_view activation, bool keep) {
   const Tensor& b = or_null(bias);
+  if (!floats(*input)) return kNotFloats;
   if (const char* why = unfitting(*input, *weight, b.get())) return NotMine{why};
   const Activation which = activation_named(activation);
   if (which == Activation::none) return NotMine{kNoActivation};
@@ -148,7 +142,6 @@ Outcome<Tensor> gradient_of_input(const Tensor& grad_output, const Tensor& weigh
     return kNotFitting;
   const DType to = result_dtype(out_dtype, weight->dtype());
   if (to == DType::undefined) return kNoSuchResult;
-  if (both_complex(grad_output, weight)) return or_not_mine(complex_matmul(grad_output, weight), kNoProduct.reason);
   const Tensor g = fitting(grad_output, weight);
   if (!g) return kNotAlike;
   return or_not_mine(
@@ -163,14 +156,6 @@ Outcome<Tensor> gradient_of_weight(
     return kNotFitting;
   const DType to = result_dtype(out_dtype, input->dtype());
   if (to == DType::undefined) return kNoSuchResult;
-  if (both_complex(grad_output, input)) {
-    const auto rows = [](const Tensor& t) {
-      return view(*contiguous(t), Dims{t->numel() / std::max<int64_t>(last(*t), 1), last(*t)});
-    };
-    const Tensor g = rows(grad_output), x = rows(input);
-    const Tensor dw = transposed ? complex_matmul(transpose(*x, 0, 1), g) : complex_matmul(transpose(*g, 0, 1), x);
-    return or_not_mine(dw && transposed ? transpose(*dw, 0, 1) : dw, kNoProduct.reason);
-  }
   const Tensor g = fitting(grad_output, input);
   if (!g) return kNotAlike;
   return or_not_mine(computed(*g, double(g->numel()) * double(last(*input)),

@@ -1,5 +1,6 @@
 // torch.mm, mv, bmm, addmm, baddbmm and matmul by way of one problem description.
 #include "cpu/dot_products.h"
+#include "gemm/complex_product.h"
 #include "gemm/cuda_kernels.h"
 #include "ops/cuda_kernels.h"
 #include "ops/linear.h"
@@ -108,25 +109,28 @@ bool product_into(
 }
 
 Tensor mm(const Tensor& a, const Tensor& b) {
-  if (!can_launch(a->device(), a->dtype())) return {};
+  if (!can_launch(a->device(), a->dtype())) return complex_matmul(a, b);
   const int64_t sizes[2] = {a->sizes_data()[0], b->sizes_data()[1]};
   return give(matrix(widened(a)), matrix(widened(b)), sizes, a->dtype(), a->device());
 }
 
 Tensor mv(const Tensor& a, const Tensor& x) {
-  if (!can_launch(a->device(), a->dtype())) return {};
+  if (!can_launch(a->device(), a->dtype())) return complex_matmul(a, x);
   const int64_t sizes[1] = {a->sizes_data()[0]};
   return give(matrix(widened(a)), flip(row_vector(widened(x))), sizes, a->dtype(), a->device());
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
-  if (!can_launch(a->device(), a->dtype())) return {};
+  if (!can_launch(a->device(), a->dtype())) return complex_matmul(a, b);
   const int64_t sizes[3] = {a->sizes_data()[0], a->sizes_data()[1], b->sizes_data()[2]};
   return give(matrices(widened(a)), matrices(widened(b)), sizes, a->dtype(), a->device());
 }
 
 Tensor addmm(const Tensor& self, const Tensor& a0, const Tensor& b0, double beta, double alpha) {
-  if (!can_launch(a0->device(), a0->dtype())) return {};
+  if (!can_launch(a0->device(), a0->dtype())) {
+    const Tensor product = beta == 1 && alpha == 1 ? complex_matmul(a0, b0) : Tensor();
+    return product ? add(product, self, Scalar{Scalar::Int, 1}) : product;
+  }
   Tensor a = widened(a0), b = widened(b0);
   Dims sizes(a->sizes().begin(), a->sizes().end());
   const bool vector = b->dim() == 1;
@@ -157,7 +161,7 @@ Tensor addmm_activation(
 }
 
 Tensor matmul(const Tensor& a0, const Tensor& b0) {
-  if (!can_launch(a0->device(), a0->dtype())) return {};
+  if (!can_launch(a0->device(), a0->dtype())) return complex_matmul(a0, b0);
   // A product of one row and one column is few blocks' work in a library made for matrices.
   if (a0->dim() == 1 && b0->dim() == 1 && a0->numel() >= kLongVector && a0->device().is_cuda() && a0->is_contiguous() &&
       b0->is_contiguous() && !a0->has_math_bits() && !b0->has_math_bits())

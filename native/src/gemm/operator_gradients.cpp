@@ -70,7 +70,7 @@ bool lies_by_columns(OperatorNode& n, int argument) {
 bool product_gradients(OperatorNode& n, Grads& grads, Grads& out) {
   if (!nobody_looks_on() || n.arguments() != 2) return false;
   const Tensor dy = n.materialized(0, grads);
-  if (!is_plain(dy) || dy->device().is_meta()) return false;
+  if (!is_plain(dy) || dy->device().is_meta() || is_complex(dy->dtype())) return false;  // those are of conjugates
   Tensor factors[2], found[2];
   bool by_columns[2] = {};
   for (int i : {0, 1}) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "gemm/arguments.h"
-#include "gemm/complex_product.h"
 #include "gemm/operators.h"
 #include "ops/kernels.h"
 #include "ops/linear.h"
@@ -95,13 +94,11 @@ const Tensor kNothing;
 }  // namespace
 
 Outcome<Tensor> product(Registered<Product> kind, const Tensor& self, const Tensor& other) {
-  const bool complex = complex_on_cuda(*self);
-  if (!complex && !floats(*self)) return kNotFloats;
+  if (!multiplied(*self)) return kNotFloats;
   if (!alike(*self, *other)) return kNotAlike;
   if (!product_fits(*kind, *self, *other)) return kNotFitting;
   return or_not_mine(computed(*self, work_of_product(self, other),
                          [&] {
-                           if (complex) return complex_matmul(self, other);
                            switch (*kind) {
                              case Product::mm: return mm(self, other);
                              case Product::mv: return mv(self, other);
@@ -114,17 +111,14 @@ Outcome<Tensor> product(Registered<Product> kind, const Tensor& self, const Tens
 
 Outcome<Tensor> matmul_operator(const Tensor& self, const Tensor& other) {
   const TensorImpl &a = *self, &b = *other;
-  const bool complex = complex_on_cuda(a);
-  if (!complex && !floats(a)) return kNotFloats;
+  if (!multiplied(a)) return kNotFloats;
   if (!alike(a, b)) return kNotAlike;
   if (a.dim() == 0 || b.dim() == 0 || last(a) != b.sizes_data()[b.dim() == 1 ? 0 : b.dim() - 2]) return kNotFitting;
   for (int i = 3; i <= a.dim() && i <= b.dim(); ++i) {
     const int64_t x = a.sizes_data()[a.dim() - i], y = b.sizes_data()[b.dim() - i];
     if (x != y && x != 1 && y != 1) return kNotFitting;
   }
-  return or_not_mine(computed(a, work_of_product(self, other),
-                         [&] { return complex ? complex_matmul(self, other) : matmul(self, other); }),
-      kNoProduct.reason);
+  return or_not_mine(computed(a, work_of_product(self, other), [&] { return matmul(self, other); }), kNoProduct.reason);
 }
 
 const char* no_outer_product(const Tensor& self, const Tensor& other) {
@@ -161,17 +155,12 @@ Outcome<Tensor> outer_gradient_other(const Tensor& grad_output, const Tensor& se
 Outcome<Tensor> added_product(
     Registered<Product> kind, const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
   if (is_complex_factor(beta) || is_complex_factor(alpha)) return kComplexFactor;
-  const bool complex = complex_on_cuda(*a) && beta.to_double() == 1 && alpha.to_double() == 1;
-  if (!complex && !floats(*a)) return kNotFloats;
+  if (!multiplied(*a)) return kNotFloats;
   if (!alike(*a, *b) || !alike(*a, *self)) return kNotAlike;
   if (!product_fits(*kind, *a, *b)) return kNotFitting;
   Dims sizes = sizes_of_product(a, b);
   if (*kind == Product::mv) sizes.pop_back();
   if (!broadcasts(self, sizes)) return kNotFitting;
-  if (complex) {
-    const Tensor product = complex_matmul(a, b);
-    return or_not_mine(product ? add(product, self, alpha) : product, kNoProduct.reason);
-  }
   return or_not_mine(
       computed(*a, work_of_product(a, b), [&] { return addmm(self, a, b, beta.to_double(), alpha.to_double()); }),
       kNoProduct.reason);
