@@ -31,6 +31,13 @@ Outcome<Problem> problem_of(const Tensor& q, const Tensor& k, const Tensor& v, c
   return Problem{t, int(of[3]), !mask ? 0 : mask->dtype() == DType::b8 ? 1 : 2, causal, dropout.p > 0};
 }
 
+std::vector<std::string> macros_of(const Problem& p, int tiles, bool split) {
+  std::vector<std::string> macros{str("ELEMENT=", element_type(p.type)), str("D=", p.size), str("TILES=", tiles),
+      str("CAUSAL=", int(p.causal)), str("MASK=", p.kind), str("DROPS=", int(p.drops))};
+  if (split) macros.push_back("SPLIT=1");
+  return macros;
+}
+
 bool takes_tiles(const Problem& p, IntArrayRef of, IntArrayRef keys, double scale, int device, int64_t least) {
   return (p.size == 64 || p.size == 128) && of[2] >= least && scale > 0 && hopper_processors(device) > 0 &&
          (std::max(of[2], keys[2]) + 127) / 128 * of[0] * of[1] <= kMostBlocks;

@@ -42,15 +42,12 @@ Tensor in_lines(const Tensor&);
 
 inline int tiles_of(const Problem& p) { return p.size <= 64 ? 2 : 1; }
 
+// `split`: the forward's kernels that give parts of results.
+std::vector<std::string> macros_of(const Problem& p, int tiles, bool split);
+
 template <class E> Kernel<E> kernel_of(const Family& which, const Problem& p, int device, bool split = false) {
   const uint64_t key = key_of(int(p.type), p.size / 16, int(p.causal), p.kind, int(p.drops), int(split));
-  return find_kernel<E>(which, key, device, [&] {
-    std::vector<std::string> macros{std::string("ELEMENT=") + element_type(p.type), "D=" + std::to_string(p.size),
-        "TILES=" + std::to_string(tiles_of(p)), std::string("CAUSAL=") + (p.causal ? "1" : "0"),
-        "MASK=" + std::to_string(p.kind), std::string("DROPS=") + (p.drops ? "1" : "0")};
-    if (split) macros.push_back("SPLIT=1");
-    return macros;
-  });
+  return find_kernel<E>(which, key, device, [&] { return macros_of(p, tiles_of(p), split); });
 }
 
 // Whether Hopper's kernels take it: what they have to fill are tiles of 64 queries, of which fewer than `least` would leave most empty. Their
@@ -66,15 +63,14 @@ Kernel<E> hopper_kernel_of(const Family& which, const Problem& p, bool pairs, un
   bool known = false;
   CUfunction f = known_kernel(which, E::name, key, device, &known);
   if (known) return {f};
-  std::vector<std::string> macros{std::string("ELEMENT=") + element_type(p.type),
-      std::string("KIND_HALF=") + (p.type == DType::f16 ? "1" : "0"), "D=" + std::to_string(p.size), "TILES=1",
-      std::string("CAUSAL=") + (p.causal ? "1" : "0"), "MASK=" + std::to_string(p.kind),
-      std::string("PAIRS=") + (pairs ? "1" : "0"), std::string("DROPS=") + (p.drops ? "1" : "0"), "HOPPER=1"};
+  std::vector<std::string> macros = macros_of(p, 1, split);
+  for (const std::string& macro :
+      {str("KIND_HALF=", int(p.type == DType::f16)), str("PAIRS=", int(pairs)), str("HOPPER=1")})
+    macros.push_back(macro);
   if (cut)
     for (const std::string& macro : {str("GROUPS=", cut->groups), str("BLOCKS=", cut->blocks), str("SPAN=", cut->span),
              str("STAGES=", cut->stages)})
       macros.push_back(macro);
-  if (split) macros.push_back("SPLIT=1");
   f = compiled_kernel(which, E::name, key, device, macros);
   constexpr int kDynamicShared = 8;
   OnDevice current(device);
