@@ -54,18 +54,18 @@ const char* name_of(Reduction op) {
     case Reduction::amin: return "amin";
     case Reduction::any: return "any_of";
     case Reduction::all: return "all_of";
-    case Reduction::nansum: break;
+    case Reduction::nansum: return "nansum";
   }
   return nullptr;
 }
 
-// What norms are made of: the reduction and NORM of reduce.cuh, by the names that pass() gets.
+// Reductions of something of each element: the reduction and NORM of reduce.cuh, by the names that pass() gets.
 struct Named {
   const char *name, *functor;
   int norm;
 };
 constexpr Named kNorms[] = {{"norm_two", "sum", 5}, {"norm_squares", "sum", 1}, {"norm_root", "sum", 4},
-    {"norm_one", "sum", 2}, {"norm_greatest", "amax", 2}, {"norm_least", "amin", 2}};
+    {"norm_one", "sum", 2}, {"norm_greatest", "amax", 2}, {"norm_least", "amin", 2}, {"nansum", "sum", 8}};
 
 std::vector<std::string> options_of(
     const char* op, DType in, DType compute, DType out, int vector, int log, bool softmax) {
@@ -194,7 +194,7 @@ bool reduced_by(const char* whole, const char* part, const char* rest, const Ten
 bool reduce(
     Reduction op, const TensorImpl& self, const bool* reduced, DType compute, const Tensor& out, double divisor) {
   const char* name = name_of(op);
-  return reduced_by(name, name, name, self, reduced, compute, out, divisor);
+  return reduced_by(name, name, op == Reduction::nansum ? "sum" : name, self, reduced, compute, out, divisor);
 }
 
 Tensor vector_norm(const TensorImpl& self, double order, IntArrayRef dims, bool keepdim) {

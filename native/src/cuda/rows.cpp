@@ -17,22 +17,33 @@
 namespace shim::cuda {
 namespace {
 
-// The shape without `dims` (all, if there are none) and their size; false where they are not the last ones.
-bool last_dims(const TensorImpl& t, IntArrayRef dims, bool keepdim, Dims* shape, int64_t* cols) {
+// A tensor without `dims` (all, if there are none).
+struct WithoutDims {
+  Dims shape, order;  // of the result; the dims, those that go behind the others
+  int64_t cols = 1;
+  bool last = true;  // they are the last ones as it is
+};
+
+// Nothing: a dim is named twice, or there is none such.
+std::optional<WithoutDims> without_dims(const TensorImpl& t, IntArrayRef dims, bool keepdim) {
   const int n = t.dim();
   std::vector<bool> gone(size_t(n), dims.empty());
   for (int64_t d : dims) {
     if (n == 0 && (d == 0 || d == -1)) continue;
-    if (d < -n || d >= n || gone[size_t(d < 0 ? d + n : d)]) return false;
+    if (d < -n || d >= n || gone[size_t(d < 0 ? d + n : d)]) return {};
     gone[size_t(d < 0 ? d + n : d)] = true;
   }
+  WithoutDims r;
   for (int i = 0; i < n; ++i) {
     const int64_t size = t.sizes()[size_t(i)];
-    if (i && gone[size_t(i - 1)] && !gone[size_t(i)]) return false;
-    if (gone[size_t(i)]) *cols *= size;
-    if (!gone[size_t(i)] || keepdim) shape->push_back(gone[size_t(i)] ? 1 : size);
+    if (i && gone[size_t(i - 1)] && !gone[size_t(i)]) r.last = false;
+    if (gone[size_t(i)]) r.cols *= size;
+    if (!gone[size_t(i)]) r.order.push_back(i);
+    if (!gone[size_t(i)] || keepdim) r.shape.push_back(gone[size_t(i)] ? 1 : size);
   }
-  return true;
+  for (int i = 0; i < n; ++i)
+    if (gone[size_t(i)]) r.order.push_back(i);
+  return r;
 }
 
 }  // namespace
@@ -167,32 +178,56 @@ Tensor arg_extreme(bool largest, const Tensor& given, int64_t dim, bool all, boo
   return indices;
 }
 
+namespace {
+
+// Of few rows that are long: of each piece, and of what that gives.
+Tensor log_sum_exp_of_long(const Tensor& rows) {
+  constexpr int64_t kPiece = 1 << 14;
+  const int64_t n = rows->sizes()[0], cols = rows->sizes()[1], whole = cols / kPiece, rest = cols % kPiece,
+                pieces = whole + (rest ? 1 : 0);
+  const DType wide = compute_dtype(rows->dtype());
+  const Tensor x = rows->dtype() == wide ? rows : to_dtype(rows, wide),
+               found = empty(Dims{n, pieces}, wide, x->device());
+  const auto put = [&](int64_t from, int64_t count, int64_t size) {
+    const Tensor part = as_strided(*x, Dims{n, count, size}, Dims{cols, size, 1}, from * kPiece),
+                 r = log_sum_exp(part, Dims{2}, false);
+    if (r) copy_(as_strided(*found, Dims{n, count}, Dims{pieces, 1}, from), r);
+    return bool(r);
+  };
+  if (!put(0, whole, kPiece) || (rest && !put(whole, 1, rest))) return {};
+  const Tensor out = log_sum_exp(found, Dims{1}, false);
+  return out && wide != rows->dtype() ? to_dtype(out, rows->dtype()) : out;
+}
+
+}  // namespace
+
 Tensor log_sum_exp(const Tensor& given, IntArrayRef dims, bool keepdim) {
   const DType t = given->dtype();
-  Dims shape;
-  int64_t cols = 1;
-  if (!kernels_ready() || !floating(t) || given->numel() == 0 || !last_dims(*given, dims, keepdim, &shape, &cols))
-    return {};
-  const Tensor self = contiguous(given);
-  const int64_t rows = self->numel() / cols;
-  if (rows > kMostBlocks || (rows < 64 && cols > 1 << 17)) return {};
+  const auto of = without_dims(*given, dims, keepdim);
+  if (!of || !kernels_ready() || !floating(t) || given->numel() == 0) return {};
+  const Tensor self = contiguous(of->last ? given : permute(*given, of->order));
+  const int64_t cols = of->cols, rows = self->numel() / cols;
+  if (rows > kMostBlocks) return {};
+  if (rows < 64 && cols > 1 << 17) {
+    const Tensor r = log_sum_exp_of_long(view(*self, Dims{rows, cols}));
+    return r ? view(*r, of->shape) : r;
+  }
   const int device = self->device().index, v = vector_for(cols, {&self});
   const auto f = rows_kernel<entries::row_softmax::log_sum_exp>({t, compute_dtype(t), t, v, 0, "LOG=1"}, device);
   if (!f) return {};
-  Tensor out = empty(shape, t, self->device());
+  Tensor out = empty(of->shape, t, self->device());
   launch(f, {rows, 1, threads_for(cols / v / 4)}, device, self->data(), out->data(), cols);
   return out;
 }
 
 Tensor variance(const Tensor& given, IntArrayRef dims, bool keepdim, double correction, bool root, Tensor* mean) {
   const DType t = given->dtype();
-  Dims shape;
-  int64_t cols = 1;
-  if (!kernels_ready() || !floating(t) || given->numel() == 0) return {};
-  if (!last_dims(*given, dims, keepdim, &shape, &cols))
-    return variance_down(given, dims, keepdim, correction, root, mean);
+  const auto of = without_dims(*given, dims, keepdim);
+  if (!of || !kernels_ready() || !floating(t) || given->numel() == 0) return {};
+  if (!of->last) return variance_down(given, dims, keepdim, correction, root, mean);
   const Tensor self = contiguous(given);
-  const int64_t rows = self->numel() / cols;
+  const Dims& shape = of->shape;
+  const int64_t cols = of->cols, rows = self->numel() / cols;
   if (rows > kMostBlocks || double(cols) <= correction) return {};
   if (rows < 64 && cols > 1 << 17) {
     const Tensor out = empty(shape, t, self->device());

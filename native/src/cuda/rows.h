@@ -19,8 +19,8 @@ Outcome<Tensor> cross_entropy_backward(const Tensor& g, const Tensor& log_p, con
 // As cpu/statistics.h has them.
 Tensor arg_extreme(bool largest, const Tensor& self, int64_t dim, bool all, bool keepdim, Tensor* values);
 Tensor variance(const Tensor& self, IntArrayRef dims, bool keepdim, double correction, bool root,
-    Tensor* mean);                                                       // over the last dimensions
-Tensor log_sum_exp(const Tensor& self, IntArrayRef dims, bool keepdim);  // the same
+    Tensor* mean);  // over dimensions side by side
+Tensor log_sum_exp(const Tensor& self, IntArrayRef dims, bool keepdim);
 // As cpu/creation.h has it, over ints.
 Outcome<Tensor> arange(IntOrFloat start, IntOrFloat end, IntOrFloat step, std::optional<DType>, Ignored layout,
     std::optional<Device>, std::optional<bool> pin_memory);

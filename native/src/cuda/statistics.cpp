@@ -99,7 +99,7 @@ Outcome<ValuesAndIndices> min_dim(const Tensor& self, int64_t dim, bool keepdim)
 
 Outcome<Tensor> logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim) {
   return or_not_mine(log_sum_exp(self, dims, keepdim),
-      "no floats, no elements, dims that are not the last, few long rows, or a kernel that could not be compiled");
+      "no floats, no elements, a dim named twice, or a kernel that could not be compiled");
 }
 
 Outcome<Tensor> vector_norm(

@@ -43,7 +43,7 @@ void register_reductions() {
   put_reduction<kAny>("amax", Reduction::amax);
   put_reduction<kAny>("amin", Reduction::amin);
   put_reduction<kAny>("prod", Reduction::prod);
-  put_reduction<kCpu>("nansum", Reduction::nansum);
+  put_reduction<kAny>("nansum", Reduction::nansum);
   register_kernel<&softmax>("softmax");
   register_kernel<&log_softmax>("log_softmax");
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Reductions and softmax, compiled by NVRTC with macros:
 //   OP the functor, TIN the input's element type, C the compute type, OUT the output's element type, V elements of one load,
-//   COMPLEX 1 where C is complex: sums and products alone, SOFTMAX that kernel instead of the reductions, LOG 1 its logarithm, 2 zeros for rows of -infinity; NORM the sum of 1 squares, 2 magnitudes, plus 4 a root of the result.
+//   COMPLEX 1 where C is complex: sums and products alone, SOFTMAX that kernel instead of the reductions, LOG 1 its logarithm, 2 zeros for rows of -infinity; NORM the sum of 1 squares, 2 magnitudes, 8 numbers without NaN, plus 4 a root of the result.
 #include "cuda/kernels/complex.cuh"
 
 template <class X> struct bounds {
@@ -63,6 +63,9 @@ __device__ inline C take(TIN x) {
   return c * c;
 #elif NORM & 2
   return C(fabs(cast<C>(x)));
+#elif NORM & 8
+  const C c = cast<C>(x);
+  return c != c ? C(0) : c;
 #else
   return cast<C>(x);
 #endif
