@@ -39,7 +39,7 @@ def test_flip_and_roll(dtype):
 def test_vector_norms(dtype):
     x = (torch.randn(6, 50, 33, dtype=torch.float64) * 2).to(dtype)
     there, wide = x.cuda(), x.double()
-    for order in (2, 1, math.inf, -math.inf):
+    for order in (2, 1, math.inf, -math.inf, 0, 3, -1):
         for dim in (None, -1, 0, (0, 2), (1, 2)):
             for keep in (False, True):
                 got = torch.linalg.vector_norm(there, order, dim, keep)
@@ -74,6 +74,6 @@ def test_gradients():
         weights = torch.arange(24.0, dtype=torch.float64).reshape(4, 6).to(device)
         out = leaf.flip(1) + leaf.roll(2, 0) + leaf.cummax(1).values
         (out * weights).sum().backward()
-        (torch.linalg.vector_norm(leaf, dim=1).sum() + leaf.norm()).backward()
+        (torch.linalg.vector_norm(leaf, dim=1).sum() + leaf.norm() + leaf.norm(3)).backward()
         found.append(leaf.grad.cpu())
     torch.testing.assert_close(found[1], found[0])

@@ -1,5 +1,7 @@
 #include "cuda/statistics.h"
 
+#include <cmath>
+
 #include "cpu/pointwise.h"
 #include "cpu/reduce.h"
 #include "cuda/reasons.h"
@@ -61,6 +63,22 @@ Outcome<ValuesAndIndices> running_extreme_of(bool largest, const Tensor& self, i
   return ValuesAndIndices{values, index};
 }
 
+// Of any order, by a pass for each step; of order 0 how many are not 0.
+Tensor norm_by_powers(const Tensor& self, double order, IntArrayRef dims, bool keepdim) {
+  if (!floating(self->dtype()) || !self->numel()) return {};
+  static const PointwiseOp &power = *binary_op("pow"), &differ = *binary_op("ne");
+  const DType wide = cuda::compute_dtype(self->dtype());
+  const auto raised = [](const Tensor& t, double to) {
+    return t ? run_binary(power, {t.get(), {}}, {nullptr, Scalar{.type = Scalar::Float, .f = to}}) : t;
+  };
+  const Tensor x = self->dtype() == wide ? self : to_dtype(self, wide),
+               each =
+                   order == 0 ? run_binary(differ, {x.get(), {}}, {nullptr, Scalar{}}) : raised(unary("abs", x), order),
+               sum = each ? reduce(Reduction::sum, each, dims, keepdim, wide) : each,
+               norm = order == 0 ? sum : raised(sum, 1 / order);
+  return norm && norm->dtype() != self->dtype() ? to_dtype(norm, self->dtype()) : norm;
+}
+
 }  // namespace
 
 Outcome<Tensor> var(const Tensor& self, OptionalDims dims, std::optional<double> correction, bool keepdim) {
@@ -107,8 +125,10 @@ Outcome<Tensor> vector_norm(
   if (dtype) return NotMine{"a dtype given"};
   const Tensor x = is_complex(self->dtype()) ? unary("abs", self) : self;
   if (!x) return kOtherDtype;
-  return or_not_mine(vector_norm(*x, order, dims.value_or(IntArrayRef{}), keepdim),
-      "no floats, no elements, an order other than 1, 2 and infinities, or a kernel that could not be compiled");
+  const IntArrayRef over = dims.value_or(IntArrayRef{});
+  const bool one_pass = order == 1 || order == 2 || std::isinf(order);
+  return or_not_mine(one_pass ? vector_norm(*x, order, over, keepdim) : norm_by_powers(x, order, over, keepdim),
+      "no floats, no elements, or a kernel that could not be compiled");
 }
 
 Outcome<Tensor> cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
