@@ -115,6 +115,7 @@ CUfunction kernel_for(const Plan& p, int device) {  // operators' names are lite
 struct Geometry {
   int64_t size[kGeometryDims];
   int64_t step[4][kGeometryDims];
+  uint32_t factor[kGeometryDims], shift[kGeometryDims];
   int dims;
   uint32_t spread;
 };
@@ -174,7 +175,11 @@ void geometry_of(const Nest& nest, const Elementwise& e, int group, Geometry& g)
   std::memset(&g, 0, sizeof g);
   g.dims = nest.dims;
   for (int d = 0; d < nest.dims; ++d) {
-    g.size[d] = d ? nest.sizes[d] : nest.sizes[d] / group;
+    const uint64_t size = uint64_t(g.size[d] = d ? nest.sizes[d] : nest.sizes[d] / group);
+    if (d + 1 < nest.dims && size >> 31 == 0) {  // else nothing is divided by it, or as 64 bits are
+      g.shift[d] = size > 1 ? uint32_t(64 - __builtin_clzll(size - 1)) : 0;
+      g.factor[d] = uint32_t(((uint64_t(1) << 32) * ((uint64_t(1) << g.shift[d]) - size)) / size + 1);
+    }
     for (int k = 0; k < e.count; ++k)
       g.step[k][d] = e.numbers[k] ? 0 : nest.steps[k][d] / int64_t(itemsize(e.operands[k].dtype)) * (d ? 1 : group);
   }
@@ -242,7 +247,8 @@ bool run_elementwise(const Elementwise& e, IntArrayRef shape, int device) {
   // Kernels of other types take no such numbers, and read three of their own size that are not used.
   const bool doubles = itemsize(p.in) == (is_complex(p.in) ? 16 : 8);
   const Bytes beside{doubles ? static_cast<void*>(extra.wide) : extra.narrow};
-  const int64_t per_block = p.flat ? int64_t(kThreads) * kUnroll * p.vector : kThreads;
+  const int together = std::clamp(32 / (p.vector * int(itemsize(p.types[1]))), 1, 4);  // as in elementwise.cuh
+  const int64_t per_block = kThreads * (p.flat ? int64_t(kUnroll) * p.vector : n < kFewElements ? 1 : together);
   const int64_t blocks = std::min((n + per_block - 1) / per_block, int64_t(p.flat ? 0x7fffffff : 1 << 20));
   if (p.flat) {
     launch(Kernel<Flat>{kernel}, {blocks}, device, n, data[0], data[1], data[2], data[3], numbers[1], numbers[2],

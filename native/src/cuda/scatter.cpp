@@ -30,6 +30,16 @@ Outcome<Tensor> put_rows(const Tensor& out, const Tensor& keys, const Tensor& va
   return out;
 }
 
+struct Runs {
+  const int64_t *keys, *order;
+  int64_t count, inner, value_step;
+};
+
+// Whether rows of `inner` elements begin and end at 16 bytes.
+bool in_whole_loads(const TensorImpl& a, const TensorImpl& b, int64_t inner) {
+  return common_word({address_of(a), address_of(b), uint64_t(inner * int64_t(a.itemsize()))}) == 16;
+}
+
 // out[key] += the values at `order` of each run of equal sorted keys, in that order; keys of `skip` are left out.
 Outcome<Tensor> add_runs_into(
     const Tensor& out, const Tensor& keys, const Tensor& order, const Tensor& values, int64_t skip) {
@@ -49,9 +59,27 @@ Outcome<Tensor> add_runs_into(
   if (!f) return NotMine{"a kernel that could not be compiled"};
   if (count >= int64_t(1) << 31) return NotMine{"2**31 keys"};
   if (!count || !inner) return out;
-  launch(f, {count, std::min<int64_t>((inner + kGatherThreads - 1) / kGatherThreads, 64), kGatherThreads}, device,
-      out->data(), from->data(), sorted->data(), indices->data(), count, inner, step, size, skip);
+  const bool whole = step && in_whole_loads(*out, *from, inner);
+  const int64_t loads = whole ? inner * int64_t(out->itemsize()) / 16 : inner,
+                threads = std::min<int64_t>((loads + 31) / 32 * 32, kGatherThreads);
+  const Runs runs{
+      static_cast<const int64_t*>(sorted->data()), static_cast<const int64_t*>(indices->data()), count, inner, step};
+  launch(f, {count, std::min<int64_t>((loads + threads - 1) / threads, 64), threads}, device, out->data(), from->data(),
+      runs, size, skip, int(whole));
   return out;
+}
+
+// out[index[k]] += source[k], of contiguous tensors; whether there is a kernel.
+bool add_rows(const Tensor& out, const Tensor& index, const Tensor& source) {
+  if (is_complex(out->dtype())) return add_rows(view_as_real(*out), index, view_as_real(*source));
+  const int64_t total = source->numel(), inner = product_of(out->sizes(), 1, size_t(out->dim()));
+  const int device = out->device().index;
+  const auto f = adding_kernel<entries::gather::add_rows>(out->dtype(), index->dtype(), counts_wide(total), device);
+  const bool whole = in_whole_loads(*out, *source, inner);
+  if (f && total)
+    run_gather(f, whole ? total * int64_t(out->itemsize()) / 16 : total, 1, device, out->data(), index->data(),
+        source->data(), total, inner, out->sizes()[0], int(whole));
+  return bool(f);
 }
 
 constexpr NotMine kOtherDims{"an index or source of other dims than self's"}, kNoSuchDim{"a dim out of range"},
@@ -153,8 +181,11 @@ Outcome<Tensor> index_add(Registered<Target> target, const Tensor& self, int64_t
   Dims sizes(self->sizes().begin(), self->sizes().end()), shape(sizes.size(), 1);
   shape[size_t(*dim)] = sizes[size_t(*dim)] = index->numel();
   if (!std::ranges::equal(source->sizes(), sizes)) return kOtherSource;
-  const Tensor out = written(target, self);
-  return scatter_into(out, *dim, expand(*view(*contiguous(index), shape), sizes), source, true);
+  const Tensor out = written(target, self), at = contiguous(index);
+  if (*dim == 0 && out->is_contiguous() && source->is_contiguous() && out->dtype() == source->dtype() &&
+      kernels_ready() && index_dtype(at->dtype()) && add_rows(out, at, source))
+    return out;
+  return scatter_into(out, *dim, expand(*view(*at, shape), sizes), source, true);
 }
 
 Outcome<Tensor> index_copy(

@@ -52,10 +52,12 @@ typedef u64 Index;
 typedef u32 Index;
 #endif
 // Innermost first; steps in elements of each operand. With V > 1 the innermost size counts groups of V neighbours, which each operand
-// has next to each other or, where its bit of `spread` is set, as one element.
+// has next to each other or, where its bit of `spread` is set, as one element. What is below 2**31 is divided by a size d with
+// factor floor(2**32 (2**shift - d) / d) + 1 and shift ceil(log2 d).
 struct Geometry {
   i64 size[10];
   i64 step[4][10];
+  u32 factor[10], shift[10];
   int dims;
   u32 spread;
 };
@@ -69,37 +71,60 @@ template <class X> __device__ inline Pack<X, V> group(const X* p, bool spread) {
   return r;
 }
 
+__device__ inline Index quotient_by_size(Index n, const Geometry& g, int d) {
+#if WIDE
+  return n / Index(g.size[d]);
+#else
+  return (__umulhi(n, g.factor[d]) + n) >> g.shift[d];
+#endif
+}
+
+// How many positions of a thread wait for their loads together.
+constexpr int bytes_of_load = V * int(sizeof(T1)), together = bytes_of_load >= 32  ? 1
+                                                              : bytes_of_load <= 8 ? 4
+                                                                                   : 32 / bytes_of_load;
+
 // `n` groups.
 extern "C" __global__ void __launch_bounds__(THREADS)
     strided(i64 n, T0* out, const T1* a, const T2* b, const T3* c, C na, C nb, C nc, Extra e, Geometry g) {
-  for (u64 position = u64(blockIdx.x) * THREADS + threadIdx.x; position < n; position += u64(gridDim.x) * THREADS) {
-    Index rest = Index(position);
-    i64 at[4] = {0, 0, 0, 0};
+  const u64 stride = u64(gridDim.x) * THREADS;
+  for (u64 first = u64(blockIdx.x) * THREADS + threadIdx.x; first < n; first += stride * together) {
+    i64 to[together];
+    Pack<T1, V> pa[together];
+    Pack<T2, V> pb[together];
+    Pack<T3, V> pc[together];
 #pragma unroll
-    for (int d = 0; d < 10; ++d) {
-      if (d == g.dims) break;
-      const Index size = Index(g.size[d]);
-      Index digit = rest;
-      if (d + 1 < g.dims) {
-        const Index q = rest / size;
-        digit = rest - q * size;
-        rest = q;
+    for (int u = 0; u < together; ++u) {
+      if (first + u * stride >= n) break;
+      Index rest = Index(first + u * stride);
+      i64 at[4] = {0, 0, 0, 0};
+#pragma unroll
+      for (int d = 0; d < 10; ++d) {
+        if (d == g.dims) break;
+        Index digit = rest;
+        if (d + 1 < g.dims) {
+          const Index q = quotient_by_size(rest, g, d);
+          digit = rest - q * Index(g.size[d]);
+          rest = q;
+        }
+#pragma unroll
+        for (int k = 0; k <= N_IN; ++k) at[k] += i64(digit) * g.step[k][d];
       }
-#pragma unroll
-      for (int k = 0; k <= N_IN; ++k) at[k] += i64(digit) * g.step[k][d];
+      to[u] = at[0];
+      if (K1 < 2) pa[u] = group(a + at[1], g.spread & 2);
+      if (N_IN > 1 && K2 < 2) pb[u] = group(b + at[2], g.spread & 4);
+      if (N_IN > 2 && K3 < 2) pc[u] = group(c + at[3], g.spread & 8);
     }
-    Pack<T1, V> pa;
-    Pack<T2, V> pb;
-    Pack<T3, V> pc;
-    if (K1 < 2) pa = group(a + at[1], g.spread & 2);
-    if (N_IN > 1 && K2 < 2) pb = group(b + at[2], g.spread & 4);
-    if (N_IN > 2 && K3 < 2) pc = group(c + at[3], g.spread & 8);
-    Pack<T0, V> r;
 #pragma unroll
-    for (int k = 0; k < V; ++k)
-      r.v[k] = compute(K1 < 2 ? take(pa.v[k]) : na, N_IN > 1 && K2 < 2 ? take(pb.v[k]) : nb,
-          N_IN > 2 && K3 < 2 ? take(pc.v[k]) : nc, e);
-    *reinterpret_cast<Pack<T0, V>*>(out + at[0]) = r;
+    for (int u = 0; u < together; ++u) {
+      if (first + u * stride >= n) break;
+      Pack<T0, V> r;
+#pragma unroll
+      for (int k = 0; k < V; ++k)
+        r.v[k] = compute(K1 < 2 ? take(pa[u].v[k]) : na, N_IN > 1 && K2 < 2 ? take(pb[u].v[k]) : nb,
+            N_IN > 2 && K3 < 2 ? take(pc[u].v[k]) : nc, e);
+      *reinterpret_cast<Pack<T0, V>*>(out + to[u]) = r;
+    }
   }
 }
 #endif

@@ -205,19 +205,81 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-// keys sorted, order[k] where the k-th was: out[key, w] (+)= the sum of values[order[k], w] over a key's k, in their order.
-// A block works on 256 columns of one run of equal keys; keys below 0 and `skip` are left out.
-extern "C" __global__ void __launch_bounds__(256) add_runs(T* out, const T* values, const i64* keys, const i64* order,
-    i64 count, i64 inner, i64 value_step, i64 size, i64 skip) {
-  typedef typename pick<is_narrow<T>, float, typename pick<same_type<T, Bool>::value, int, T>::type>::type C;
-  const i64 k = blockIdx.x, key = keys[k];
-  if ((k > 0 && keys[k - 1] == key) || key < 0 || key == skip) return;
-  if (key >= size) assert_failed(AssertSite::add_runs, key, size);
-  for (i64 w = i64(blockIdx.y) * 256 + threadIdx.x; w < inner; w += i64(gridDim.y) * 256) {
-    C sum = cast<C>(out[key * inner + w]);
-    for (i64 j = k; j < count && keys[j] == key; ++j)
-      sum += cast<C>(values[order[j] * value_step + (value_step ? w : 0)]);
-    out[key * inner + w] = cast<T>(sum);
+template <int W> struct alignas(sizeof(T) * W) Line {
+  T v[W];
+};
+constexpr int loaded = 16 / sizeof(T);  // neighbours of one load
+
+template <int W> __device__ inline void add_line(T* p, Line<W> line) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if constexpr (W * sizeof(T) == 16 && (same_type<T, float>::value || is_narrow<T>)) {
+    const u32* v = reinterpret_cast<const u32*>(&line);
+    if constexpr (same_type<T, float>::value)
+      asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
+          : "memory");
+    else if constexpr (same_type<T, Half>::value)
+      asm volatile(
+          "red.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
+          : "memory");
+    else
+      asm volatile(
+          "red.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
+          : "memory");
+    return;
   }
+#endif
+#pragma unroll
+  for (int e = 0; e < W; ++e) add_to(p + e, line.v[e]);
+}
+
+template <int W>
+__device__ inline void add_lines(T* out, const I* index, const T* from, Number total, Number inner, i64 size) {
+  const Number lines = inner / W;
+  EACH(i, total / W) {
+    const Number k = i / lines, w = (i - k * lines) * W;
+    add_line(out + place(index[k], size, 0, AssertSite::scatter_add) * i64(inner) + w,
+        *reinterpret_cast<const Line<W>*>(from + i64(i) * W));
+  }
+}
+// out[index[k], w] += from[k, w]; `whole`: rows begin and end at whole loads. In no order.
+extern "C" __global__ void __launch_bounds__(256)
+    add_rows(T* out, const I* index, const T* from, i64 total, i64 inner, i64 size, int whole) {
+  if (whole)
+    add_lines<loaded>(out, index, from, Number(total), Number(inner), size);
+  else
+    add_lines<1>(out, index, from, Number(total), Number(inner), size);
+}
+
+struct Runs {
+  const i64 *keys, *order;
+  i64 count, inner, value_step;
+};
+template <int W> __device__ inline void add_run(T* out, const T* values, const Runs& r, i64 k, i64 key) {
+  typedef typename pick<is_narrow<T>, float, typename pick<same_type<T, Bool>::value, int, T>::type>::type C;
+  for (i64 w = (i64(blockIdx.y) * blockDim.x + threadIdx.x) * W; w < r.inner; w += i64(gridDim.y) * blockDim.x * W) {
+    Line<W>* to = reinterpret_cast<Line<W>*>(out + key * r.inner + w);
+    Line<W> line = *to;
+    C sum[W];
+#pragma unroll
+    for (int e = 0; e < W; ++e) sum[e] = cast<C>(line.v[e]);
+    for (i64 j = k; j < r.count && r.keys[j] == key; ++j) {
+      const Line<W> more =
+          *reinterpret_cast<const Line<W>*>(values + r.order[j] * r.value_step + (r.value_step ? w : 0));
+#pragma unroll
+      for (int e = 0; e < W; ++e) sum[e] += cast<C>(more.v[e]);
+    }
+#pragma unroll
+    for (int e = 0; e < W; ++e) line.v[e] = cast<T>(sum[e]);
+    *to = line;
+  }
+}
+// keys sorted, order[k] where the k-th was: out[key, w] (+)= the sum of values[order[k], w] over a key's k, in their order.
+// Blocks of one run of equal keys; keys below 0 and `skip` are left out. `whole`: rows begin and end at whole loads.
+extern "C" __global__ void __launch_bounds__(256)
+    add_runs(T* out, const T* values, Runs r, i64 size, i64 skip, int whole) {
+  const i64 k = blockIdx.x, key = r.keys[k];
+  if ((k > 0 && r.keys[k - 1] == key) || key < 0 || key == skip) return;
+  if (key >= size) assert_failed(AssertSite::add_runs, key, size);
+  whole ? add_run<loaded>(out, values, r, k, key) : add_run<1>(out, values, r, k, key);
 }
 #endif
