@@ -5,9 +5,9 @@
 
 namespace shim::gemm {
 
+bool complex_on_cuda(const TensorImpl&);  // whether there are products of such
 // Null: operands of another kind, or no kernel.
-bool complex_on_cuda(const TensorImpl&);                  // whether there are products of such
-Tensor complex_matmul(const Tensor& a, const Tensor& b);  // any dimensions, as torch.matmul
+Tensor complex_matmul(const Tensor& a, const Tensor& b);                             // any dimensions, as torch.matmul
 Tensor complex_weight_gradient(const Tensor& dy, const Tensor& x, bool transposed);  // as linear_backward_weight
 
 }  // namespace shim::gemm

@@ -80,9 +80,8 @@ __device__ inline Index quotient_by_size(Index n, const Geometry& g, int d) {
 }
 
 // How many positions of a thread wait for their loads together.
-constexpr int bytes_of_load = V * int(sizeof(T1)), together = bytes_of_load >= 32  ? 1
-                                                              : bytes_of_load <= 8 ? 4
-                                                                                   : 32 / bytes_of_load;
+constexpr int loads_in_32_bytes = 32 / (V * int(sizeof(T1)));
+constexpr int together = loads_in_32_bytes < 1 ? 1 : loads_in_32_bytes > 4 ? 4 : loads_in_32_bytes;
 
 // `n` groups.
 extern "C" __global__ void __launch_bounds__(THREADS)
