@@ -60,8 +60,8 @@ Outcome<Tensor> add_runs_into(
   if (count >= int64_t(1) << 31) return NotMine{"2**31 keys"};
   if (!count || !inner) return out;
   const bool whole = step && in_whole_loads(*out, *from, inner);
-  const int64_t loads = whole ? inner * int64_t(out->itemsize()) / 16 : inner,
-                threads = std::min<int64_t>((loads + 31) / 32 * 32, kGatherThreads);
+  const int64_t loads = whole ? inner * int64_t(out->itemsize()) / 16 : inner;
+  const int threads = int(std::min<int64_t>((loads + 31) / 32 * 32, kGatherThreads));
   const Runs runs{
       static_cast<const int64_t*>(sorted->data()), static_cast<const int64_t*>(indices->data()), count, inner, step};
   launch(f, {count, std::min<int64_t>((loads + threads - 1) / threads, 64), threads}, device, out->data(), from->data(),

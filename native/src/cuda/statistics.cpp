@@ -4,6 +4,7 @@
 
 #include "cpu/pointwise.h"
 #include "cpu/reduce.h"
+#include "cuda/launch.h"
 #include "cuda/reasons.h"
 #include "cuda/reduce.h"
 #include "cuda/rows.h"
