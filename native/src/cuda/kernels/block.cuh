@@ -4,9 +4,6 @@
 #include "cuda/kernels/types.cuh"
 
 typedef ELEMENT T;
-template <class X, int n> struct alignas(sizeof(X) * n) Pack {
-  X v[n];
-};
 typedef Pack<T, V> Load;
 __device__ inline Load load(const T* p) { return *reinterpret_cast<const Load*>(p); }
 __device__ inline void store(T* p, const Load& x) { *reinterpret_cast<Load*>(p) = x; }

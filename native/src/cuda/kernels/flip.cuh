@@ -4,9 +4,7 @@
 #include "cuda/kernels/types.cuh"
 
 typedef ELEMENT T;
-struct alignas(sizeof(T) * V) Pack {
-  T v[V];
-};
+typedef Pack<T, V> Load;
 // The other dimensions, innermost first, and their steps in `from`, which points to the first row to read.
 struct Outer {
   i64 size[8], step[8];
@@ -17,7 +15,7 @@ struct Outer {
 extern "C" __global__ void __launch_bounds__(256) flip(T* out, const T* from, i64 packs, i64 n, Outer g) {
   const i64 first = i64(blockIdx.x) * 512 + threadIdx.x;
   const u32 per_row = u32(n / V);
-  Pack a[2];
+  Load a[2];
 #pragma unroll
   for (int u = 0; u < 2; ++u) {
     const i64 p = first + 256 * u;
@@ -36,15 +34,15 @@ extern "C" __global__ void __launch_bounds__(256) flip(T* out, const T* from, i6
       line += (row - q * g.size[d]) * g.step[d];
       row = q;
     }
-    a[u] = *reinterpret_cast<const Pack*>(line + n - (c + 1) * V);
+    a[u] = *reinterpret_cast<const Load*>(line + n - (c + 1) * V);
   }
 #pragma unroll
   for (int u = 0; u < 2; ++u) {
     const i64 p = first + 256 * u;
     if (p >= packs) continue;
-    Pack r;
+    Load r;
 #pragma unroll
     for (int k = 0; k < V; ++k) r.v[k] = a[u].v[V - 1 - k];
-    *reinterpret_cast<Pack*>(out + p * V) = r;
+    *reinterpret_cast<Load*>(out + p * V) = r;
   }
 }

@@ -267,8 +267,6 @@ NUMBERS1(nan_to_num, x != x ? p : isinf(x) ? (x > T(0) ? q : r) : x);
 // An operand in the compute type; truth values where that is bool.
 template <class T> __device__ inline C take(T x) { if constexpr (LOGIC) return C(cast<Bool>(x).v); else return cast<C>(x); }
 
-template <class T, int n> struct alignas(sizeof(T) * n) Pack { T v[n]; };
-
 #ifndef EXTRA
 #define EXTRA 0
 #endif

@@ -205,12 +205,9 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-template <int W> struct alignas(sizeof(T) * W) Line {
-  T v[W];
-};
 constexpr int loaded = 16 / sizeof(T);  // neighbours of one load
 
-template <int W> __device__ inline void add_line(T* p, Line<W> line) {
+template <int W> __device__ inline void add_line(T* p, Pack<T, W> line) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   if constexpr (W * sizeof(T) == 16 && (same_type<T, float>::value || is_narrow<T>)) {
     const u32* v = reinterpret_cast<const u32*>(&line);
@@ -238,7 +235,7 @@ __device__ inline void add_lines(T* out, const I* index, const T* from, Number t
   EACH(i, total / W) {
     const Number k = i / lines, w = (i - k * lines) * W;
     add_line(out + place(index[k], size, 0, AssertSite::scatter_add) * i64(inner) + w,
-        *reinterpret_cast<const Line<W>*>(from + i64(i) * W));
+        *reinterpret_cast<const Pack<T, W>*>(from + i64(i) * W));
   }
 }
 // out[index[k], w] += from[k, w]; `whole`: rows begin and end at whole loads. In no order.
@@ -257,14 +254,14 @@ struct Runs {
 template <int W> __device__ inline void add_run(T* out, const T* values, const Runs& r, i64 k, i64 key) {
   typedef typename pick<is_narrow<T>, float, typename pick<same_type<T, Bool>::value, int, T>::type>::type C;
   for (i64 w = (i64(blockIdx.y) * blockDim.x + threadIdx.x) * W; w < r.inner; w += i64(gridDim.y) * blockDim.x * W) {
-    Line<W>* to = reinterpret_cast<Line<W>*>(out + key * r.inner + w);
-    Line<W> line = *to;
+    Pack<T, W>* to = reinterpret_cast<Pack<T, W>*>(out + key * r.inner + w);
+    Pack<T, W> line = *to;
     C sum[W];
 #pragma unroll
     for (int e = 0; e < W; ++e) sum[e] = cast<C>(line.v[e]);
     for (i64 j = k; j < r.count && r.keys[j] == key; ++j) {
-      const Line<W> more =
-          *reinterpret_cast<const Line<W>*>(values + r.order[j] * r.value_step + (r.value_step ? w : 0));
+      const Pack<T, W> more =
+          *reinterpret_cast<const Pack<T, W>*>(values + r.order[j] * r.value_step + (r.value_step ? w : 0));
 #pragma unroll
       for (int e = 0; e < W; ++e) sum[e] += cast<C>(more.v[e]);
     }

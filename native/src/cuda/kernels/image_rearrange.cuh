@@ -5,9 +5,6 @@
 #include "cuda/kernels/types.cuh"
 
 typedef ELEMENT T;
-template <class X, int n> struct alignas(sizeof(X) * n) Pack {
-  X v[n];
-};
 struct Window {
   int kernel[2], stride[2], padding[2], dilation[2], size[2], many[2];
 };

@@ -5,9 +5,6 @@
 
 typedef ELEMENT T;
 constexpr int kNumbers = 16 / sizeof(T);
-struct alignas(16) Pack {
-  T v[kNumbers];
-};
 struct Rows {
   u64 at[8];  // of all ranks, in their order
   int count;
@@ -15,9 +12,7 @@ struct Rows {
 
 template <int count> __device__ inline void join(T* out, const Rows& rows, i64 i, int how, double factor) {
   typedef typename Wide<T>::type C;
-  struct alignas(sizeof(T) * count) Some {
-    T v[count];
-  };
+  typedef Pack<T, count> Some;
   C sums[count];
 #pragma unroll
   for (int r = 0; r < 8; ++r) {

@@ -2,9 +2,6 @@
 // Several neighbouring elements at once, read and written.
 #include "cuda/kernels/types.cuh"
 
-template <class X, int n> struct alignas(sizeof(X) * n) Pack {
-  X v[n];
-};
 // Numbers first, first + 1, ... of out, of which there are n; in one store where they are whole and aligned.
 template <class T, int many> __device__ inline void put(T* out, i64 first, i64 n, const T (&values)[many]) {
   if (first + many <= n && reinterpret_cast<u64>(out + first) % (sizeof(T) * many) == 0) {

@@ -47,9 +47,6 @@ struct all_of {
 };
 #endif
 
-template <class X, int n> struct alignas(sizeof(X) * n) Pack {
-  X v[n];
-};
 #define FULL 0xffffffffu
 
 #ifndef NORM

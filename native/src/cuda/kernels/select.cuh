@@ -3,9 +3,6 @@
 //   SELECT 1, V elements of one load, and those of sort.cuh with PAIR at least 8: KEYS is at least as many as are wanted.
 #include "cuda/kernels/sort.cuh"
 
-template <class X, int n> struct alignas(sizeof(X) * n) Pack {
-  X v[n];
-};
 constexpr int kDigit = 11, kBins = 1 << kDigit;
 
 // The bin in which the running count of `counts` passes *left, which becomes how many are wanted of that bin; `same` is its count.

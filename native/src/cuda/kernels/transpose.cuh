@@ -4,9 +4,7 @@
 #include "cuda/kernels/types.cuh"
 
 typedef ELEMENT T;
-struct alignas(sizeof(T) * V) Pack {
-  T v[V];
-};
+typedef Pack<T, V> Load;
 // `a` is the dimension along which src is contiguous, `b` that of out; the other sizes and steps follow, innermost first.
 struct Tiles {
   i64 a, b, out_a, src_b;
@@ -37,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(256) transpose(T* out, const T* src
     for (int c = lane * V; c < SIDE; c += 32 * V) {
       const int row = warp + 8 * r;
       if (b + row < g.b && a + c < g.a)
-        *reinterpret_cast<Pack*>(&tile[row][c]) = *reinterpret_cast<const Pack*>(src + (b + row) * g.src_b + a + c);
+        *reinterpret_cast<Load*>(&tile[row][c]) = *reinterpret_cast<const Load*>(src + (b + row) * g.src_b + a + c);
     }
   }
   __syncthreads();
@@ -47,10 +45,10 @@ extern "C" __global__ void __launch_bounds__(256) transpose(T* out, const T* src
     for (int c = lane * V; c < SIDE; c += 32 * V) {
       const int row = warp + 8 * r;
       if (a + row >= g.a || b + c >= g.b) continue;
-      Pack pack;
+      Load pack;
 #pragma unroll
       for (int k = 0; k < V; ++k) pack.v[k] = tile[c + k][row];
-      *reinterpret_cast<Pack*>(out + (a + row) * g.out_a + b + c) = pack;
+      *reinterpret_cast<Load*>(out + (a + row) * g.out_a + b + c) = pack;
     }
   }
 }

@@ -31,23 +31,21 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 constexpr int kPack = 16 / sizeof(OUT);
-struct alignas(16) Pack {
-  OUT v[kPack];
-};
+typedef Pack<OUT, kPack> Load;
 // out[i, c] = whether class i is c, two to `kPack` elements at once.
 extern "C" __global__ void __launch_bounds__(256) one_hot(const i64* classes, OUT* out, i64 total, i64 count) {
   for (i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * kPack; first < total;
       first += i64(gridDim.x) * 256 * kPack) {
     i64 row = total >> 32 ? first / count : i64(u32(first) / u32(count)), c = first - row * count;
     i64 own = classes[row];
-    Pack pack;
+    Load pack;
 #pragma unroll
     for (int k = 0; k < kPack; ++k) {
       pack.v[k] = cast<OUT>(own == c ? 1 : 0);
       if (++c == count && k + 1 < kPack && first + k + 1 < total) c = 0, own = classes[++row];
     }
     if (first + kPack <= total)
-      *reinterpret_cast<Pack*>(out + first) = pack;
+      *reinterpret_cast<Load*>(out + first) = pack;
     else
       for (int k = 0; k < kPack; ++k)
         if (first + k < total) out[first + k] = pack.v[k];
@@ -59,14 +57,14 @@ extern "C" __global__ void __launch_bounds__(256) identity(OUT* out, i64 total, 
   if (first >= total) return;
   const i64 period = cols + 1;
   i64 row = total >> 32 ? first / period : i64(u32(first) / u32(period)), past = first - row * period;
-  Pack pack;
+  Load pack;
 #pragma unroll
   for (int k = 0; k < kPack; ++k) {
     pack.v[k] = cast<OUT>(past == 0 && row < least ? 1 : 0);
     if (++past == period) past = 0, ++row;
   }
   if (first + kPack <= total)
-    *reinterpret_cast<Pack*>(out + first) = pack;
+    *reinterpret_cast<Load*>(out + first) = pack;
   else
     for (int k = 0; k < kPack; ++k)
       if (first + k < total) out[first + k] = pack.v[k];

@@ -172,3 +172,8 @@ template <class To, class From> __device__ inline To cast(From x) {
   } else
     return To(x);
 }
+
+// Neighbouring elements that are read and written at once.
+template <class X, int n> struct alignas(sizeof(X) * n) Pack {
+  X v[n];
+};
