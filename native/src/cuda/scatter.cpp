@@ -69,17 +69,13 @@ Outcome<Tensor> add_runs_into(
   return out;
 }
 
-// out[index[k]] += source[k], of contiguous tensors; whether there is a kernel.
-bool add_rows(const Tensor& out, const Tensor& index, const Tensor& source) {
-  if (is_complex(out->dtype())) return add_rows(view_as_real(*out), index, view_as_real(*source));
-  const int64_t total = source->numel(), inner = product_of(out->sizes(), 1, size_t(out->dim()));
-  const int device = out->device().index;
-  const auto f = adding_kernel<entries::gather::add_rows>(out->dtype(), index->dtype(), counts_wide(total), device);
-  const bool whole = in_whole_loads(*out, *source, inner);
-  if (f && total)
-    run_gather(f, whole ? total * int64_t(out->itemsize()) / 16 : total, 1, device, out->data(), index->data(),
-        source->data(), total, inner, out->sizes()[0], int(whole));
-  return bool(f);
+// Whether each row of src, contiguous as out is, goes to one row of it.
+bool by_rows(const TensorImpl& out, size_t dim, const TensorImpl& index, const TensorImpl& src) {
+  if (dim || out.dim() < 2 || !out.is_contiguous() || !src.is_contiguous() || index.strides()[0] != 1) return false;
+  if (!std::ranges::equal(index.sizes(), src.sizes())) return false;
+  for (size_t i = 1; i < size_t(out.dim()); ++i)
+    if (index.sizes()[i] != out.sizes()[i] || (index.sizes()[i] != 1 && index.strides()[i])) return false;
+  return true;
 }
 
 constexpr NotMine kOtherDims{"an index or source of other dims than self's"}, kNoSuchDim{"a dim out of range"},
@@ -105,6 +101,17 @@ Outcome<Tensor> scatter_into(
         scatter_into(view_as_real(*out), int64_t(d), expand(*unsqueeze(*index, n), sizes), view_as_real(*src), true);
     return added ? Outcome<Tensor>(out) : added.why();
   }
+  const int device = out->device().index;
+  if (adds && by_rows(*out, d, *index, *src)) {
+    const int64_t total = src->numel(), inner = product_of(out->sizes(), 1, size_t(n));
+    const auto f = adding_kernel<entries::gather::add_rows>(out->dtype(), index->dtype(), counts_wide(total), device);
+    if (!f) return NotMine{"a kernel that could not be compiled"};
+    const bool whole = in_whole_loads(*out, *src, inner);
+    if (total)
+      run_gather(f, whole ? total * int64_t(out->itemsize()) / 16 : total, 1, device, out->data(), index->data(),
+          src->data(), total, inner, out->sizes()[0], int(whole));
+    return out;
+  }
   Walk w;
   for (size_t i = size_t(n); i-- > 0;) {
     if ((i != d && index->sizes()[i] > out->sizes()[i]) || (!one && index->sizes()[i] > src->sizes()[i]))
@@ -113,7 +120,6 @@ Outcome<Tensor> scatter_into(
     if (!extend(w, index->sizes()[i], steps)) return NotMine{"more dims than a kernel walks"};
   }
   int64_t total = index->numel(), dim_step = out->strides()[d], size = out->sizes()[d];
-  const int device = out->device().index;
   void* to = out->data();
   const void *indices = index->data(), *from = src->data();
   if (adds) {
@@ -181,11 +187,8 @@ Outcome<Tensor> index_add(Registered<Target> target, const Tensor& self, int64_t
   Dims sizes(self->sizes().begin(), self->sizes().end()), shape(sizes.size(), 1);
   shape[size_t(*dim)] = sizes[size_t(*dim)] = index->numel();
   if (!std::ranges::equal(source->sizes(), sizes)) return kOtherSource;
-  const Tensor out = written(target, self), at = contiguous(index);
-  if (*dim == 0 && out->is_contiguous() && source->is_contiguous() && out->dtype() == source->dtype() &&
-      kernels_ready() && index_dtype(at->dtype()) && add_rows(out, at, source))
-    return out;
-  return scatter_into(out, *dim, expand(*view(*at, shape), sizes), source, true);
+  const Tensor out = written(target, self);
+  return scatter_into(out, *dim, expand(*view(*contiguous(index), shape), sizes), source, true);
 }
 
 Outcome<Tensor> index_copy(
