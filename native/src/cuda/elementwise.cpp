@@ -247,8 +247,10 @@ bool run_elementwise(const Elementwise& e, IntArrayRef shape, int device) {
   // Kernels of other types take no such numbers, and read three of their own size that are not used.
   const bool doubles = itemsize(p.in) == (is_complex(p.in) ? 16 : 8);
   const Bytes beside{doubles ? static_cast<void*>(extra.wide) : extra.narrow};
-  const int together = std::clamp(32 / (p.vector * int(itemsize(p.types[1]))), 1, 4);  // as in elementwise.cuh
-  const int64_t per_block = kThreads * (p.flat ? int64_t(kUnroll) * p.vector : n < kFewElements ? 1 : together);
+  const auto together = [&] {
+    return std::clamp(32 / (p.vector * int(itemsize(p.types[1]))), 1, 4);
+  };  // as the kernel's
+  const int64_t per_block = kThreads * (p.flat ? int64_t(kUnroll) * p.vector : n < kFewElements ? 1 : together());
   const int64_t blocks = std::min((n + per_block - 1) / per_block, int64_t(p.flat ? 0x7fffffff : 1 << 20));
   if (p.flat) {
     launch(Kernel<Flat>{kernel}, {blocks}, device, n, data[0], data[1], data[2], data[3], numbers[1], numbers[2],
