@@ -64,15 +64,15 @@ struct Named {
   const char *name, *functor;
   int norm;
 };
-constexpr Named kNorms[] = {{"norm_two", "sum", 5}, {"norm_squares", "sum", 1}, {"norm_root", "sum", 4},
+constexpr Named kOfEach[] = {{"norm_two", "sum", 5}, {"norm_squares", "sum", 1}, {"norm_root", "sum", 4},
     {"norm_one", "sum", 2}, {"norm_greatest", "amax", 2}, {"norm_least", "amin", 2}, {"nansum", "sum", 8}};
 
 std::vector<std::string> options_of(
     const char* op, DType in, DType compute, DType out, int vector, int log, bool softmax) {
-  const auto* norm = std::ranges::find(kNorms, std::string_view(op), &Named::name);
-  const bool is_norm = norm != std::end(kNorms);
-  std::vector<std::string> options{std::string("-DOP=") + (is_norm ? norm->functor : op),
-      "-DNORM=" + std::to_string(is_norm ? norm->norm : 0), std::string("-DTIN=") + element_type(in),
+  const auto* named = std::ranges::find(kOfEach, std::string_view(op), &Named::name);
+  const bool of_each = named != std::end(kOfEach);
+  std::vector<std::string> options{std::string("-DOP=") + (of_each ? named->functor : op),
+      "-DNORM=" + std::to_string(of_each ? named->norm : 0), std::string("-DTIN=") + element_type(in),
       std::string("-DC=") + compute_type(compute), std::string("-DOUT=") + element_type(out),
       "-DV=" + std::to_string(vector), std::string("-DLOGIC=") + (compute == DType::b8 ? "1" : "0"),
       "-DLOG=" + std::to_string(log), std::string("-DSOFTMAX=") + (softmax ? "1" : "0")};
