@@ -28,6 +28,11 @@ def same(got, want):
     assert torch.equal(got.cpu(), want)
 
 
+def same_on_both(call, *tensors):
+    """call() of tensors on CUDA gives exactly what it gives of them on the CPU."""
+    same(call(*(t.cuda() for t in tensors)), call(*tensors))
+
+
 def random(*shape, dtype=torch.float32):
     return torch.randn(*shape, dtype=torch.float64).to(dtype)
 
