@@ -90,7 +90,7 @@ Outcome<ValuesAndIndices> extremes_of(bool largest, const Tensor& self, IntArray
     case DType::f64: run(double{}); break;
     default: return NotMine{"unsigned integers of more than a byte"};
   }
-  return ValuesAndIndices{values ? narrowed(picked, own) : picked, index};
+  return ValuesAndIndices{values ? of_dtype(picked, own) : picked, index};
 }
 
 Outcome<Tensor> place_of_extreme(bool largest, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {

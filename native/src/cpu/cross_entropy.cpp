@@ -18,7 +18,6 @@ namespace {
 bool takes(const Tensor& t) { return is_floating(t->dtype()) && t->itemsize() > 1; }
 constexpr NotMine kNotTaken{"tensors other than real floats of two bytes or more"};
 Tensor as(const Tensor& t, DType dtype) { return t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype)); }
-Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 int64_t grain(int64_t cols) { return std::max<int64_t>(1, kGrain / (4 * std::max<int64_t>(cols, 1))); }
 
 template <class T> SHIM_MATH_CLONES T sum_row(const T* g, int64_t n) {
@@ -84,7 +83,7 @@ Outcome<Tensor> softmax_backward(const Tensor& g, const Tensor& result, int64_t 
     });
   };
   compute == DType::f64 ? run(double{}) : run(float{});
-  return narrowed(out, t);
+  return of_dtype(out, t);
 }
 
 Outcome<CrossEntropy> cross_entropy(const Tensor& logits, const Tensor& target, const OptionalTensor& weight,
@@ -116,7 +115,7 @@ Outcome<CrossEntropy> cross_entropy(const Tensor& logits, const Tensor& target, 
     if (reduction) *loss->data_as<T>() = T(reduction == 1 ? sum / total : sum);
   };
   compute == DType::f64 ? run(double{}) : run(float{});
-  return CrossEntropy{narrowed(loss, t), narrowed(log_p, t), each_factor, all_factors};
+  return CrossEntropy{of_dtype(loss, t), of_dtype(log_p, t), each_factor, all_factors};
 }
 
 Outcome<Tensor> cross_entropy_loss(const Tensor& logits, const Tensor& target, const OptionalTensor& weight,
@@ -169,7 +168,7 @@ Outcome<Tensor> cross_entropy_backward(const Tensor& g, const Tensor& kept, cons
     });
   };
   compute == DType::f64 ? run(double{}) : run(float{});
-  return narrowed(out, t);
+  return of_dtype(out, t);
 }
 
 }  // namespace shim

@@ -84,7 +84,7 @@ Outcome<Tensor> logsumexp(const Tensor& self, IntArrayRef dims, bool keepdim) {
     log_sums(*r, out->data_as<float>());
   else
     log_sums(*r, out->data_as<double>());
-  return narrowed(out, self->dtype());
+  return of_dtype(out, self->dtype());
 }
 
 }  // namespace shim

@@ -25,7 +25,6 @@ bool takes(const Tensor& t) { return !t || (is_floating(t->dtype()) && t->itemsi
 Tensor as(const Tensor& t, DType dtype) {
   return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype));
 }
-Tensor narrowed(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 int64_t grain(int64_t cols) { return std::max<int64_t>(1, kGrain / (2 * std::max<int64_t>(cols, 1))); }
 
 // f(lane, i) is added up over i in double.
@@ -187,7 +186,7 @@ NormWithMoments row_norm(const RowNorm& norm, double eps, bool moments) {
         data_or_null<T>(mean), data_or_null<T>(rstd));
   };
   compute == DType::f64 ? run(double{}) : run(float{});
-  return {narrowed(out, result), mean, rstd};
+  return {of_dtype(out, result), mean, rstd};
 }
 
 // layer_norm and rms_norm, of which nothing is kept.
@@ -246,8 +245,8 @@ Outcome<NormGradients> norm_backward(const Tensor& g, const Tensor& input, const
     b.run(data_or_null<T>(dw), data_or_null<T>(db), channels);
   };
   compute == DType::f64 ? run(double{}) : run(float{});
-  const auto given = [&](const Tensor& t) { return t ? narrowed(t, result) : empty(Dims{0}, result, Device{}); };
-  return NormGradients{narrowed(dx, result), given(dw), given(db)};
+  const auto given = [&](const Tensor& t) { return t ? of_dtype(t, result) : empty(Dims{0}, result, Device{}); };
+  return NormGradients{of_dtype(dx, result), given(dw), given(db)};
 }
 
 }  // namespace shim

@@ -79,8 +79,8 @@ Outcome<DeviationAndMean> moments(
     variances(*r, correction, root, out->data_as<float>(), means ? means->data_as<float>() : nullptr);
   else
     variances(*r, correction, root, out->data_as<double>(), means ? means->data_as<double>() : nullptr);
-  if (means) means = narrowed(means, self->dtype());
-  return DeviationAndMean{narrowed(out, self->dtype()), means};
+  if (means) means = of_dtype(means, self->dtype());
+  return DeviationAndMean{of_dtype(out, self->dtype()), means};
 }
 
 Outcome<Tensor> first(const Outcome<DeviationAndMean>& both) {
@@ -115,7 +115,7 @@ Outcome<Tensor> euclidean_norm(const Tensor& self, IntArrayRef dims, bool keepdi
     run(r->data->data_as<float>(), out->data_as<float>());
   else
     run(r->data->data_as<double>(), out->data_as<double>());
-  return narrowed(out, self->dtype());
+  return of_dtype(out, self->dtype());
 }
 
 }  // namespace

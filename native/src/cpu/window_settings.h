@@ -33,7 +33,6 @@ inline bool wide_float(const Tensor& t) { return t->dtype() == DType::f32 || t->
 inline Tensor contiguous_of(const Tensor& t, DType dtype) {  // contiguous; null where t is
   return !t ? t : t->dtype() == dtype ? contiguous(t) : contiguous(to_dtype(t, dtype));
 }
-inline Tensor of_dtype(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 // Images in channels last, of a dtype; null where they lie otherwise.
 inline Tensor in_lines(const Tensor& x, DType dtype) {
   if (!lies_in_lines(*x)) return {};

@@ -112,7 +112,7 @@ const char* no_channels(const Tensor& x, std::initializer_list<const Tensor*> ve
 // A statistic in the dtype that sums of `like` are.
 Tensor as_computed(const Tensor& t, DType like) {
   const DType compute = cuda::compute_dtype(like);
-  return !t ? t : contiguous(t->dtype() == compute ? t : to_dtype(t, compute));
+  return !t ? t : contiguous(of_dtype(t, compute));
 }
 
 }  // namespace

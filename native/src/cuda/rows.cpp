@@ -13,41 +13,9 @@
 #include "ops/kernels.h"
 #include "ops/integer_range.h"
 #include "ops/placed.h"
+#include "ops/reduced_dims.h"
 
 namespace shim::cuda {
-namespace {
-
-// A tensor without `dims` (all, if there are none).
-struct WithoutDims {
-  Dims shape, order;  // of the result; the dims, those that go behind the others
-  int64_t cols = 1;
-  bool last = true;  // they are the last ones as it is
-};
-
-// Nothing: a dim is named twice, or there is none such.
-std::optional<WithoutDims> without_dims(const TensorImpl& t, IntArrayRef dims, bool keepdim) {
-  const int n = t.dim();
-  std::vector<bool> gone(size_t(n), dims.empty());
-  for (int64_t d : dims) {
-    if (n == 0 && (d == 0 || d == -1)) continue;
-    if (d < -n || d >= n || gone[size_t(d < 0 ? d + n : d)]) return {};
-    gone[size_t(d < 0 ? d + n : d)] = true;
-  }
-  WithoutDims r;
-  for (int i = 0; i < n; ++i) {
-    const int64_t size = t.sizes()[size_t(i)];
-    if (i && gone[size_t(i - 1)] && !gone[size_t(i)]) r.last = false;
-    if (gone[size_t(i)]) r.cols *= size;
-    if (!gone[size_t(i)]) r.order.push_back(i);
-    if (!gone[size_t(i)] || keepdim) r.shape.push_back(gone[size_t(i)] ? 1 : size);
-  }
-  for (int i = 0; i < n; ++i)
-    if (gone[size_t(i)]) r.order.push_back(i);
-  return r;
-}
-
-}  // namespace
-
 Outcome<Tensor> softmax_backward(const Tensor& g, const Tensor& result, int64_t dim, bool log) {
   const DType t = result->dtype();
   if (dim != -1 && dim != result->dim() - 1) return NotMine{"a dim other than the last"};
@@ -186,8 +154,7 @@ Tensor log_sum_exp_of_long(const Tensor& rows) {
   const int64_t n = rows->sizes()[0], cols = rows->sizes()[1], whole = cols / kPiece, rest = cols % kPiece,
                 pieces = whole + (rest ? 1 : 0);
   const DType wide = compute_dtype(rows->dtype());
-  const Tensor x = rows->dtype() == wide ? rows : to_dtype(rows, wide),
-               found = empty(Dims{n, pieces}, wide, x->device());
+  const Tensor x = of_dtype(rows, wide), found = empty(Dims{n, pieces}, wide, x->device());
   const auto put = [&](int64_t from, int64_t count, int64_t size) {
     const Tensor part = as_strided(*x, Dims{n, count, size}, Dims{cols, size, 1}, from * kPiece),
                  r = log_sum_exp(part, Dims{2}, false);
@@ -196,14 +163,14 @@ Tensor log_sum_exp_of_long(const Tensor& rows) {
   };
   if (!put(0, whole, kPiece) || (rest && !put(whole, 1, rest))) return {};
   const Tensor out = log_sum_exp(found, Dims{1}, false);
-  return out && wide != rows->dtype() ? to_dtype(out, rows->dtype()) : out;
+  return out ? of_dtype(out, rows->dtype()) : out;
 }
 
 }  // namespace
 
 Tensor log_sum_exp(const Tensor& given, IntArrayRef dims, bool keepdim) {
   const DType t = given->dtype();
-  const auto of = without_dims(*given, dims, keepdim);
+  const auto of = reduced_dims(*given, dims, keepdim);
   if (!of || !kernels_ready() || !floating(t) || given->numel() == 0) return {};
   const Tensor self = contiguous(of->last ? given : permute(*given, of->order));
   const int64_t cols = of->cols, rows = self->numel() / cols;
@@ -222,7 +189,7 @@ Tensor log_sum_exp(const Tensor& given, IntArrayRef dims, bool keepdim) {
 
 Tensor variance(const Tensor& given, IntArrayRef dims, bool keepdim, double correction, bool root, Tensor* mean) {
   const DType t = given->dtype();
-  const auto of = without_dims(*given, dims, keepdim);
+  const auto of = reduced_dims(*given, dims, keepdim);
   if (!of || !kernels_ready() || !floating(t) || given->numel() == 0) return {};
   if (!of->last) return variance_down(given, dims, keepdim, correction, root, mean);
   const Tensor self = contiguous(given);

@@ -72,7 +72,7 @@ Outcome<Tensor> isin(const Tensor& elements, const TensorOrScalar& tests, Ignore
   if (!tests.tensor)
     return or_not_mine(run_binary(*binary_op(invert ? "ne" : "eq"), {elements.get(), {}}, tests), kOtherDtype.reason);
   if (tests.tensor->device() != where) return kMixedDevices;
-  const auto as_promoted = [&](const Tensor& x) { return contiguous(x->dtype() == t ? x : to_dtype(x, t)); };
+  const auto as_promoted = [&](const Tensor& x) { return contiguous(of_dtype(x, t)); };
   const Tensor values = as_promoted(elements);
   Tensor members = as_promoted(Tensor(const_cast<TensorImpl*>(tests.tensor)));
   int64_t total = values->numel(), n = members->numel();

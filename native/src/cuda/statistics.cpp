@@ -72,12 +72,12 @@ Tensor norm_by_powers(const Tensor& self, double order, IntArrayRef dims, bool k
   const auto raised = [](const Tensor& t, double to) {
     return t ? run_binary(power, {t.get(), {}}, {nullptr, Scalar{.type = Scalar::Float, .f = to}}) : t;
   };
-  const Tensor x = self->dtype() == wide ? self : to_dtype(self, wide),
+  const Tensor x = of_dtype(self, wide),
                each =
                    order == 0 ? run_binary(differ, {x.get(), {}}, {nullptr, Scalar{}}) : raised(unary("abs", x), order),
                sum = each ? reduce(Reduction::sum, each, dims, keepdim, wide) : each,
                norm = order == 0 ? sum : raised(sum, 1 / order);
-  return norm && norm->dtype() != self->dtype() ? to_dtype(norm, self->dtype()) : norm;
+  return norm ? of_dtype(norm, self->dtype()) : norm;
 }
 
 }  // namespace

@@ -48,6 +48,7 @@ void copy_parts(
 void fill_(const Tensor& self, Scalar value);
 void check_fits(Scalar, DType);         // RuntimeError where the dtype cannot hold the number
 Tensor to_dtype(const Tensor&, DType);  // always a copy
+inline Tensor of_dtype(const Tensor& t, DType dtype) { return t->dtype() == dtype ? t : to_dtype(t, dtype); }
 Tensor contiguous(const Tensor&);
 inline Tensor packed(const TensorImpl& t) {
   return contiguous(Tensor(const_cast<TensorImpl*>(&t)));
